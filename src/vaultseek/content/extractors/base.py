@@ -1,5 +1,5 @@
-"""Read Obsidian bases: the names of views, and the tags, folders, properties and notes that filters and
-formulas mention.
+"""Read Obsidian bases: the names of their views, and the tags, folders, properties and notes that their
+filters and formulas mention.
 """
 
 import re

@@ -1,4 +1,6 @@
-"""Compose a file's text as a note, from parts that each have a place in the file."""
+"""Compose a file's text as a note. The text consists of parts, each with a place in the file, such as
+``page=3``.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -86,7 +88,7 @@ class Composition:
             self.tag(tag)
 
     def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a line with a link to ``target``, or to the heading or block ``fragment`` in it."""
+        """Add a line with a link to ``target``, or to the heading or block ``fragment`` in ``target``."""
         line = self.next_line
         self.paragraph(text)
         self.link_at(line, target, fragment, alias)
@@ -109,7 +111,7 @@ class Composition:
             self._problems.append(Problem(code, message))
 
     def note(self, title: str = "", properties: JSON | None = None) -> Note:
-        """Return the composed note, with ``title`` or else the file's name as its title."""
+        """Return the composed note. Its title is ``title`` or, if that is empty, the file's name."""
         if self.full:
             message = "only the beginning of the text is searched; split the file"
             self.problem("too_long", message)

@@ -16,7 +16,7 @@ DEPTH = 400
 """Maximum nesting depth of elements. The time to read a page grows with its size times its depth, and the
 stack is limited."""
 HEAD_CHARS = 65_536
-"""Number of characters at the beginning of a page in which its title and keywords are searched for."""
+"""Number of characters at the beginning of a page that are searched for its title and keywords."""
 _UNREAD = {"aside", "button", "footer", "form", "iframe", "nav", "noscript", "object"}
 _UNREAD |= {"script", "select", "style", "svg", "template", "textarea", "title"}
 """HTML elements that are left out together with their content."""

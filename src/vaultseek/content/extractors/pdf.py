@@ -1,5 +1,5 @@
-"""Read PDFs: the text of each page, the title and the outline. If OCR is enabled, it reads pages that have no
-text.
+"""Read PDFs: the text of each page, the title and the outline. Pages without text are read by OCR if it is
+enabled.
 """
 
 import math

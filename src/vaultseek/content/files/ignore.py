@@ -183,7 +183,7 @@ class _Expressions:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
-        """Reasons why rules were dropped, by rule."""
+        """Map from each dropped rule to the reason why it was dropped."""
         self._seconds = EXCLUDED_RULES_SECONDS
         self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 

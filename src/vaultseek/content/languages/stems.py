@@ -54,8 +54,8 @@ _ENDINGS = {
     "tr": "",
     "uk": _CYRILLIC,
 }  # fmt: skip
-"""Endings in languages for which Snowball has no algorithm, folded as in the keyword index or with their
-accents."""
+"""Endings in languages for which Snowball has no algorithm. They are folded as in the keyword index for the
+languages in ``_FOLDED_BEFORE``, and keep their accents for the others."""
 _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 """Languages whose endings are compared after folding, without accents."""
 
@@ -123,7 +123,7 @@ _ARABIC_SUFFIX = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 
 def _stem_arabic(word: str) -> str:
-    """Remove the article, "and" and endings from an Arabic word, like the stemmer light10 (Larkey,
+    """Remove the article, "and" and endings from an Arabic word, as the stemmer light10 does (Larkey,
     Ballesteros, 2007).
     """
     word = _ARABIC_AND.sub("", _ARABIC_PREFIX.sub("", word, count=1), count=1)

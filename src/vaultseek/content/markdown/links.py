@@ -143,7 +143,7 @@ _PARENTHESES = 8
 
 def parse_destination(text: str, position: int) -> tuple[str, int]:
     """Return the raw destination that begins at ``position``, after a ``(``, and the end of the link; the end
-    is 0 if it is not a link.
+    is 0 if there is no link.
     """
     if match := _SIMPLE_DESTINATION.match(text, position):
         return match[1], match.end()

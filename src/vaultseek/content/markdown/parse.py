@@ -132,8 +132,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 class _Text(NamedTuple):
     """The text of a block.
 
-    ``line`` is its first line in the file (1-based), ``after`` the number of characters that follow it on its
-    last line.
+    ``line`` is the text's first line in the file (1-based), ``after`` the number of characters that follow
+    the text on its last line.
     """
 
     text: str

@@ -38,7 +38,8 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
+    """A scalar as written: the keys that lead to it, joined by dots, its text, and its start and end
+    (0-based).
 
     ``style`` is the character that begins the scalar: a quotation mark, ``|`` or ``>``; "" for a plain
     scalar.

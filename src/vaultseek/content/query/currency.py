@@ -90,7 +90,7 @@ _FIELDS = {
     "staleafter": "stale",
     "validuntil": "valid",
 }
-"""Field names that are recognized, without case and punctuation, and their meanings."""
+"""Map from recognized field names, in lower case and without punctuation, to their meanings."""
 _NO_VALUE = frozenset(
     {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
 )

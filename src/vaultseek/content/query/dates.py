@@ -286,8 +286,8 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
-    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date, perhaps with a
-    time that is not ISO 8601; otherwise nothing.
+    """Return the ISO days or the ISO month that ``text`` means if the whole text is a date; otherwise
+    nothing. A time may follow the date, unless the date is in ISO form.
 
     ``day_first`` is true if days come before months, None if that is unknown.
     """

@@ -40,8 +40,8 @@ class Budget:
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Count the time that ``find`` and ``in_time`` take in this thread against ``budget``, within this
-    context.
+    """Within this context, charge ``budget`` for the time that ``find`` and ``in_time`` take in this
+    thread.
     """
     token = _budget.set(budget)
     try:

@@ -36,11 +36,10 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The fact that a condition tests, by its name in ``NoteFacts``, and texts that every matching value
+"""The fact that a condition tests, given by its name in ``NoteFacts``, and strings that every matching value
 contains.
 
-An index can search for these texts first.
-"""
+An index can search for these strings first."""
 
 _folded = lru_cache(maxsize=256)(fold)
 """Function that folds the text of a condition. Results are cached, because the text is compared with
@@ -440,7 +439,8 @@ class PropertyCompare:
 
     Numbers compare as numbers. ISO dates, including partial dates (``2026`` or ``2026-03``), compare by their
     beginning. A day within a month is greater than the month, and ``<=`` with a month or a day includes all
-    of it. A date may lack leading zeros or be a link to a daily note. A number never matches other text.
+    of it. A date may lack leading zeros or be a link to a daily note. A number never matches text that is not
+    a number.
     """
 
     name: str
