@@ -44,7 +44,9 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part ``name`` of the file, below the last headings of levels up to ``depth``."""
+        """Begin the part ``name`` of the file. The part is nested under the last headings of levels up to
+        ``depth``.
+        """
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -157,7 +159,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the spans of the paragraphs in ``lines``, which are separated by blank lines.
+    """Return the spans of the paragraphs in ``lines``; blank lines separate paragraphs.
 
     ``first`` is the number of the first line.
     """

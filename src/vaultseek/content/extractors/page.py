@@ -37,11 +37,12 @@ _OPTIONS: dict[str, Any] = {
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
 _BLANKS = re.compile(r"(\s{100})\s+")
-"""Long runs of white space, which markdownify would process in quadratic time."""
+"""Pattern for long runs of white space, which markdownify would process in quadratic time."""
 _COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
-"""An HTML comment. Comments are removed because html.parser takes quadratic time for unclosed ones."""
+"""Pattern for an HTML comment. Comments are removed because html.parser takes quadratic time for unclosed
+ones."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
-"""HTML elements that stay open until their end tag and can therefore be nested deeply."""
+"""Pattern for tags of HTML elements that stay open until their end tag and can therefore be nested deeply."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 

@@ -25,7 +25,7 @@ _ADDED = re.compile(
     r"|\A\s*# Context from my IDE setup:.*?\n## My request for Codex:",
     re.DOTALL,
 )
-"""Text that a program added to a turn, such as ``<system-reminder>`` or project instructions."""
+"""Pattern for text that a program added to a turn, such as ``<system-reminder>`` or project instructions."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|AGE-SECRET-KEY-1\w+"

@@ -38,7 +38,7 @@ LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
-"""Part of a file name by which git mergetool distinguishes the versions of a file."""
+"""Pattern for the part of a file name by which git mergetool distinguishes the versions of a file."""
 _VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
@@ -58,16 +58,16 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git create when two versions of a note conflict.
+"""Pattern for the names of copies that sync tools and git create when two versions of a note conflict.
 
 A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. Every
-matching name contains ``_IN_ALL``, which is faster to search for.
-"""
+matching name contains ``_IN_ALL``, which is faster to search for."""
 _IN_ALL = "onfli"
 
 
 class Ignore:
-    """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/``.
+    """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/`` as
+    separator.
 
     The rules apply only to names. ``switches`` are the kinds of files that are read in addition to notes.
     """

@@ -56,8 +56,8 @@ def detect_language(text: str) -> str:
 
 
 def main_language(notes: Mapping[str, int]) -> str:
-    """Return the language of the most notes, given the number of notes in each language; in a tie, English or
-    else the alphabetically first.
+    """Return the most common language, given the number of notes in each language. In a tie, English wins or,
+    without English, the alphabetically first code.
     """
     clear = {language: count for language, count in notes.items() if language and count > 0}
     if not clear:

@@ -74,8 +74,8 @@ LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 
 @cache
 def stemmer(language: str | None) -> Stem:
-    """Return the function that stems lower-case words in a language; without a language, it returns words
-    unchanged.
+    """Return the function that stems lower-case words in a language; without a language, the function returns
+    words unchanged.
 
     Raises ``ValueError`` for a language that is not in ``LANGUAGES``.
     """

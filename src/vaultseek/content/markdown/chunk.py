@@ -51,8 +51,8 @@ first."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 14
-"""Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
-properties; vaults are then read again."""
+"""Version of the code that reads notes. Raise it whenever the same note gives different chunks, title, links,
+currency or properties; vaults are then read again."""
 
 Path = tuple[str, ...]
 

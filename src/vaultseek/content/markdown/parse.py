@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Parse ``text``, the content of the note at ``path``. ``problems`` are those found in decoding it."""
+    """Parse ``text``, the content of the note at ``path``. ``problems`` are the problems found in decoding
+    the text.
+    """
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"

@@ -449,7 +449,7 @@ class _Inline:
         return end
 
     def _end_of_link(self, content: int, position: int) -> int:
-        """Return the end of the link whose text ends at the bracket at ``position``; 0 if it is not a
+        """Return the end of the link whose text ends at the bracket at ``position``; 0 if there is no
         link.
         """
         text = self._text

@@ -120,7 +120,9 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return ``written``, the target of a link, with its path replaced by that of the target ``moved``."""
+    """Return ``written``, the target of a link, with its path replaced by the path of the target
+    ``moved``.
+    """
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 
@@ -151,7 +153,7 @@ def can_be_linked(path: str) -> bool:
 
 _WIKI_PATH_END = re.compile(r"\\?\||#")
 _MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
-"""Pattern for the path in a Markdown destination, which may contain an entity such as ``&#39;``."""
+"""Pattern for the path in a Markdown destination. The path may contain an entity such as ``&#39;``."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
 _ENDS_TARGET = re.compile(r"[#|\[\]\n]")

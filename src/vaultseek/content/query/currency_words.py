@@ -149,8 +149,8 @@ _GONE = (
     f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?"
     "|retirad[oa]|ritirat[oa]|ingetrokken)"
 )
-"""Words that may describe the subject of a note rather than the note. They count only in a sentence about
-*this note*."""
+"""Pattern for words that may describe the subject of a note rather than the note itself. They count only in a
+sentence about *this note*."""
 _UNUSED = (
     f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?"
     r"|it)(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"

@@ -277,7 +277,7 @@ def _month_patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
-    """Return a day or a month in ISO form; None if it does not exist."""
+    """Return a day or a month in ISO form; None if there is no such day or month."""
     try:
         whole = date(int(year), month, int(day) if day else 1).isoformat()
     except ValueError:

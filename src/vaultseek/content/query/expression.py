@@ -120,4 +120,4 @@ _ESCAPE = re.compile(
 _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
-"""A quantifier, and the character that it repeats or makes optional."""
+"""Pattern for a quantifier, together with the character that it repeats or makes optional."""

@@ -315,7 +315,8 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""For each kind of name: the fact, the test against a folded text, and a description of the condition."""
+"""For each kind of name: the fact, the test of a name against the folded text, and a description of the
+condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +339,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class IsOutdated:
-    """Notes that ``rules`` consider superseded, or past their end date on the ISO day ``today``."""
+    """Notes that are superseded according to ``rules``, or past their end date on the ISO day ``today``."""
 
     state: State
     today: str

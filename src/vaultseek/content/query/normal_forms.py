@@ -57,7 +57,7 @@ _CHAIN = re.compile(
     rf"(?<![\w-])(?<![0-9][.,])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
     rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
 )
-"""A code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
+"""Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
@@ -318,4 +318,4 @@ DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?")
 
 
 _WORD = re.compile(r"(?<![^\W_])(?=[^\W\d_]*[0-9])[^\W_]+(?![^\W_])")
-"""Pattern for a word with a digit, which may be an identifier by itself."""
+"""Pattern for a word with a digit; such a word may be an identifier by itself."""

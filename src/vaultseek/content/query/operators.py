@@ -1,5 +1,5 @@
-"""Operators ``name:value`` and ``[property:value]`` of the query language, which make filters from their
-values.
+"""Operators ``name:value`` and ``[property:value]`` of the query language. Each operator makes a filter from
+its value.
 """
 
 import re

@@ -66,7 +66,7 @@ def _both_ways(nodes: int, edges: Numbers) -> tuple[Numbers, Numbers]:
 def _moved(
     one: Numbers, other: Numbers, weights: Weights, inner: Weights, chance: np.random.Generator
 ) -> Numbers:
-    """Move nodes to the clusters where modularity gains most, until few nodes still need a move. Return the
+    """Move nodes to the clusters that raise modularity most, until few nodes are still waiting. Return the
     cluster of each node.
 
     A node may be a cluster from an earlier round; ``inner`` has the weight of the edges inside each node.

@@ -38,7 +38,7 @@ notes are sampled."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]
-"""Notes with the share of shortest paths that pass through them, largest first."""
+"""Pairs of a note and the share of shortest paths that pass through it, largest share first."""
 
 
 @dataclass(frozen=True, slots=True)

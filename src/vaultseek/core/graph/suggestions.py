@@ -111,7 +111,7 @@ def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """Return a dict from note id to the strength of the evidence for a link to the note."""
+    """Return a dict from note id to the strength of the evidence for a link to that note."""
     if not evidence:
         return {}
     features = np.array([each.features() for each in evidence.values()])
@@ -125,9 +125,9 @@ async def suggestions(
     limit: int,
     mentions: Mapping[int, int] | None = None,
 ) -> list[JSON]:
-    """Return up to ``limit`` notes to which the note could link, most likely first, with reasons.
+    """Return up to ``limit`` notes to which the note ``row`` could link, most likely first, with reasons.
 
-    ``mentions`` are the lines in other notes that name this note, if known.
+    ``mentions``, if known, maps the ids of other notes to the lines there that name this note.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -187,8 +187,8 @@ def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return a dict from note id to the evidence for a link to that note. It has the notes that ``row`` does
-    not link to, but that are close to it by links, meaning or name.
+    """Return a dict from note id to the evidence for a link to that note. Included are notes that ``row``
+    does not link to, but that are close to it by links, meaning or name.
     """
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
@@ -234,7 +234,7 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return a dict from note id to a share: how many of the words in the note's best-matching name occur in
+    """Return a dict from note id to the share of the words in the note's best-matching name that occur in
     ``text``.
 
     Words are weighted by their rarity among all ``names``; names of common words count less.

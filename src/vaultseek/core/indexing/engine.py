@@ -43,7 +43,7 @@ class Engine:
     index: KeywordLane
     """Keyword search over the notes."""
     directory: Path | None = None
-    """Folder in which reader processes write index segments; None if they write none."""
+    """Folder in which reader processes write index segments; None if this engine has no segments."""
     stores_vectors = False
     """True if this engine stores vectors together with the notes, instead of leaving them to the worker."""
 
@@ -216,7 +216,9 @@ class Engine:
         raise NotImplementedError
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
-        """Write these notes of the ledger, delete removed or missing notes, and store the position."""
+        """Write these notes of the ledger, delete ``removed`` notes and notes missing from the ledger, and
+        store the position.
+        """
         raise NotImplementedError
 
     def _discard(self) -> None:

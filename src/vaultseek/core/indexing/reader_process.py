@@ -80,7 +80,8 @@ class _Server:
         directory: str | None,
         rules: Sequence[Any],
     ) -> JSON:
-        """Read notes, given as (id, path, stored hash), and write their segment under the language ``rules``.
+        """Read notes, given as (id, path, stored hash), and write them to a segment under the language
+        ``rules``.
 
         Each note is sent in its own frame; the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` in the last frame is the number of notes that were read.

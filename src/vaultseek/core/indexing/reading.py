@@ -96,7 +96,7 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown in advance, so that ``read`` is quick.
+        """Extract the text of files other than Markdown in advance, so that ``read`` is quick.
 
         Returns the files to retry later (see `FileReader.prepare`).
         """
@@ -112,7 +112,9 @@ class NoteReader:
         return later
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
-        """Return a note indexed by name only because of ``problem``; None if the note was deleted."""
+        """Return a note that is indexed only by name, because of ``problem``; None if the note was
+        deleted.
+        """
         content = self.content(path)
         if content is None:
             return None

@@ -179,7 +179,7 @@ class EmbeddingSpaces:
         return await asyncio.to_thread(self._without_removed, answer) if space.may_have_removed else answer
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
-        """Return the stored vectors of ``notes`` in the space that answers ``text``.
+        """Return a dict from the ids of ``notes`` to their stored vectors in the space that answers ``text``.
 
         Raises WorkerUnavailable or IndexDamaged.
         """

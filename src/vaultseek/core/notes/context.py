@@ -61,8 +61,8 @@ ABBREVIATION_CHARS = 12
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )
-"""An abbreviation whose full stop does not end a sentence: dotted letters, titles, and words used before a
-number."""
+"""Pattern for an abbreviation whose full stop does not end a sentence: dotted letters, titles, and words used
+before a number."""
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
     r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
@@ -333,7 +333,7 @@ def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
 
 
 def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return lines ``first`` to ``last`` of the section that contains the evidence, uncut."""
+    """Return lines ``first`` to ``last``, uncut, of the section that contains the evidence."""
     text = evidence.section.text(first, last)
     return replace(evidence, chunk=replace(evidence.chunk, text=text, start_line=first, end_line=last))
 

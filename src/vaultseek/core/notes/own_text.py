@@ -33,9 +33,9 @@ class OwnText:
 
     Shared names, headings and properties are removed from ``row``, and shared sentences from ``opening``.
     ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
-    gets the weight 0. ``parents`` maps a linked note to the number of notes with the same link in the same
-    place. It has only notes that are the single link in a line or property of a template, as in ``up:
-    [[Log]]``.
+    gets the weight 0. ``parents`` are linked notes whose link is the only one in a line or property of a
+    template, as in ``up: [[Log]]``. Each is mapped to the number of notes with this link in this line or
+    property.
     """
 
     row: NoteRow

@@ -384,7 +384,7 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return ``edits`` and the edits for links to the headings that they change.
+    """Return ``edits``, and further edits for the links to headings that ``edits`` change.
 
     An edit changes a heading if it changes a link in the heading. ``texts`` maps a path to further new
     heading texts, by heading number, that do not follow from the edits.

@@ -1,7 +1,7 @@
 """Score notes by each lane's answer, weight the lanes, and collect their contributions in one table.
 
-Scores from different lanes cannot be compared, and neither can one lane's scores for two queries. Their
-distances from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
+Scores from different lanes cannot be compared, and neither can one lane's scores for two queries. A score's
+distance from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
 it far ahead of its hundredth note; a lane without the answer has a hundred notes with similar scores.
 
 With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane

@@ -37,10 +37,10 @@ def choose_passages(
     The passage is the first that matches one of the regular expressions ``patterns``, or else the best match,
     or else the note's first passage.
 
-    A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
-    another passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They
-    are shown if they match the words far better than any other passage, or if a filter in ``properties``
-    tests one of them.
+    A note that the query names (one in ``named``) shows its first passage, because this introduces the
+    subject, even if another passage repeats the name. The note's properties form a passage with the id
+    ``PROPERTIES``. They are shown if they match the words far better than any other passage, or if a filter
+    in ``properties`` tests one of them.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)

@@ -3,7 +3,7 @@
 The certainty is the probability that a note is the right one, as a person reading the list would judge it: of
 four notes at 0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a
 note by itself, and the lead over the mean of the ten best scores, because a right note found only by meaning
-stands out from the others. It never increases down the list.
+stands out from the others. The certainty never increases down the list.
 
 People read a list from the top, so opening a note far down means more than opening the first note. An open is
 weighted by the inverse of the probability that its position is examined. The model of this probability is ``1

@@ -43,11 +43,11 @@ _Match = tuple[int, int, int]
 _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""A line that consists only of tags or an address."""
+"""Pattern for a line that consists only of tags or an address."""
 _TO = r"(?:\([^)]*\)|\[[^\]]*\])"
 _PICTURE = rf"!\[[^\]]*\]{_TO}"
 _PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
-"""A line that consists only of pictures and badges, as written."""
+"""Pattern for a line, as written, that consists only of pictures and badges."""
 
 
 @dataclass(frozen=True, slots=True)

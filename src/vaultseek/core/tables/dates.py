@@ -153,8 +153,8 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Units for relative times: the maximum number of seconds for which a unit is used, its length in seconds,
-the words for one unit, and its plural."""
+"""Units for relative times. Each has the maximum number of seconds for which it is used, its length in
+seconds, the words for one unit, and its plural."""
 
 
 def _about(seconds: float) -> str:

@@ -61,7 +61,7 @@ def field(value: Value, name: str) -> Value:
 
 
 def item(value: Value, key: Value) -> Value:
-    """Return ``value[key]``; null if it does not exist."""
+    """Return ``value[key]``; null if there is no such element."""
     if isinstance(value, Mapping):
         return value.get(text_of(key))
     if isinstance(value, list | str) and is_number(key):
