@@ -223,7 +223,8 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Time, in seconds, up to which testing one path is normal and does not count against the time budget."""
+"""Maximum time, in seconds, for which testing one path is normal and does not count against the time
+budget."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:

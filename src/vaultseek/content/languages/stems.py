@@ -61,8 +61,8 @@ _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Maximum number of letters in a stem, by language. Turkish adds ending upon ending, so only the beginning of
-a word stays the same."""
+"""Map from language to the maximum number of letters in a stem. Turkish adds ending upon ending, so only the
+beginning of a word stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
 """Languages without stemming, because their words have no endings or change at the beginning. Words in these

@@ -18,7 +18,7 @@ from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.core.graph.louvain import connected, louvain
 
 Edges = NDArray[np.int64]
-"""Pairs of linked notes, by number, one pair per row."""
+"""Pairs of linked notes, given by number, one pair per row."""
 DAMPING = 0.85
 """Probability, in PageRank, that a reader follows a link rather than jumping to a random note (Page, Brin,
 Motwani and Winograd 1999)."""

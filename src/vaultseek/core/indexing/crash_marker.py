@@ -37,7 +37,8 @@ class CrashMarker:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """Number of kills recorded for each note content, by its key. A crash counts as several kills."""
+        """Map from the key of a note's content to the number of kills recorded for it. A crash counts as
+        several kills."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)

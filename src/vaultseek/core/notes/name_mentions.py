@@ -82,7 +82,9 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the pieces of a line that may be names, by position, the longest first at each position."""
+    """Yield the pieces of a line that may be names, sorted by position; at each position the longest comes
+    first.
+    """
     words = list(_WORD.finditer(prose))
     stop = prose.find("\0")
     for at, word in enumerate(words):

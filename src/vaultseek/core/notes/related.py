@@ -168,8 +168,8 @@ def _by_words(own: OwnText, vault: SearchedVault) -> tuple[dict[int, float], dic
 def _independent(answer: KeywordAnswer, note: int) -> Floats:
     """Return, for each note found, the share of its score that counts.
 
-    Words that occur in the same notes as each other, such as the words of a common phrase, are not
-    independent. Only the rarest of these words counts in full.
+    Words that occur together in other notes, such as the words of a common phrase, are not independent. Only
+    the rarest of these words counts in full.
     """
     notes, having = answer.columns.notes, answer.containing(answer.columns.notes)
     rarity = {term.word: term.weight * term.idf for term in answer.terms}

@@ -33,7 +33,7 @@ def commonest(spellings: Counter[str], default: str) -> str:
 
 
 _KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
-"""Names of property types, by Python type; values of all other types count as text."""
+"""Map from Python type to the name of the property type; values of all other types count as text."""
 
 
 def texts(value: Any) -> Iterator[str]:

@@ -53,7 +53,7 @@ class Signal(ABC):
     """A column of the candidate table that changes scores.
 
     It multiplies each score by 1 + ``weight`` × value or, if ``adds`` is true, adds ``weight`` × value to the
-    score. ``figure`` is the signal's name in the answer; signals with the same name share one figure.
+    score. ``figure`` is the signal's name in the answer; signals with the same name are combined there.
     """
 
     figure: ClassVar[str]
@@ -68,7 +68,7 @@ class Signal(ABC):
         """Return the value for each candidate; 0 if the signal does not apply to a candidate."""
 
     def apply(self, query: Evidence, notes: Table) -> None:
-        """Multiply or add to the candidates' scores, and record the figure."""
+        """Change the candidates' scores, and record the change under the name ``figure``."""
         values = float(not self.adds) + self.weight(query.settings) * self.values(query, notes)
         combine = np.add if self.adds else np.multiply
         notes.score = combine(notes.score, values)
@@ -76,7 +76,7 @@ class Signal(ABC):
 
 
 class Recency(Signal):
-    """Gain for a note's age, by the tiers in the settings."""
+    """Gain for a note's age, according to the tiers in the settings."""
 
     figure = "recency"
 

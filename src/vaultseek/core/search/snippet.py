@@ -65,8 +65,8 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Return the matcher for a query: for the terms that the index was searched for, including
-        substitutes, or for the terms in a text.
+        """Return the matcher for a query's terms. For a query given as a keyword answer, these are the terms
+        that the index was searched for, including substitutes.
         """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)

@@ -258,5 +258,5 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "X": lambda m: int(_timestamp(m)),
     "x": lambda m: int(_timestamp(m) * 1000),
 }
-"""Functions that compute the parts of a date, by format token. A token with one more letter is zero-padded; a
-token with ``o`` gives an ordinal number."""
+"""Map from format token to the function that computes this part of a date. A token with one more letter is
+zero-padded; a token with ``o`` gives an ordinal number."""

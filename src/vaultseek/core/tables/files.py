@@ -234,7 +234,7 @@ class VaultFiles:
 
     @cached_property
     def types(self) -> Mapping[str, str]:
-        """Property types in Obsidian's settings, by property name."""
+        """Map from property name to property type, from Obsidian's settings."""
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
@@ -354,8 +354,8 @@ LISTS = frozenset({"tags", "aliases", "cssclasses"})
 
 
 def read_types(root: Path) -> Mapping[str, str]:
-    """Return the property types from Obsidian's settings, by folded property name; empty if they cannot be
-    read.
+    """Return a dict from folded property name to property type, from Obsidian's settings; empty if they
+    cannot be read.
     """
     types = app_settings(root, TYPES_FILE).get("types")
     pairs = types.items() if isinstance(types, dict) else ()

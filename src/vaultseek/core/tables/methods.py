@@ -323,6 +323,6 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
-"""The methods for each kind of value, by name; list methods that take an expression are in
+"""For each kind of value, a map from name to method. List methods that take an expression are in
 ``expression.py``."""
 EVERY_METHOD = frozenset(name for methods in METHODS.values() for name in methods)

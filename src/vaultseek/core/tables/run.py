@@ -163,8 +163,8 @@ _FACTS = {
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note that can be columns, by column name. A property with the same name takes precedence,
-except for tags."""
+"""Map from the name of a column to the fact about a note that the column shows. A property with the same name
+takes precedence, except for tags."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
 
