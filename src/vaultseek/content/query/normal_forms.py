@@ -1,6 +1,6 @@
 """Normal forms: the single spelling under which the keyword index stores days and identifiers.
 
-A day becomes its ISO date, whatever its spelling in a note or a query. An identifier becomes its letters and
+A day becomes its ISO date, whatever its spelling in a text or a query. An identifier becomes its letters and
 digits: ``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores normal forms next to the
 words as written, and a query looks them up, so no text is read to compare spellings.
 """
@@ -318,4 +318,4 @@ DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?")
 
 
 _WORD = re.compile(r"(?<![^\W_])(?=[^\W\d_]*[0-9])[^\W_]+(?![^\W_])")
-"""Pattern for a word with a digit; such a word may be an identifier by itself."""
+"""Pattern for a word with a digit, which may be an identifier by itself."""
