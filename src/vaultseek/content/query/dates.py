@@ -277,7 +277,7 @@ def _month_patterns() -> tuple[re.Pattern[str], ...]:
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
-    """Return a day or a month in ISO form; None if there is no such day or month."""
+    """Return a day or a month in ISO form; None if it does not exist."""
     try:
         whole = date(int(year), month, int(day) if day else 1).isoformat()
     except ValueError:
@@ -286,8 +286,8 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
 
 
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
-    """Return the ISO days or the ISO month that ``text`` means if the whole text is a date; otherwise
-    nothing. A time may follow the date, unless the date is in ISO form.
+    """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date, perhaps with a
+    time that is not ISO 8601; otherwise nothing.
 
     ``day_first`` is true if days come before months, None if that is unknown.
     """

@@ -29,8 +29,8 @@ SPACED_LETTERS = 10
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 CHAIN_LINKS = 4
-"""Maximum number of words from the first number in a code to the end of a shorter code within it: ``GTX
-1080`` in ``GTX 1080 Ti``."""
+"""Maximum number of words from the first number in a code to the end of a shorter code in it, such as
+``GTX 1080`` in ``GTX 1080 Ti``."""
 MOST_DIGITS = 20
 """Maximum number of digits in one number. Longer sequences of digits and separators are rows of numbers."""
 CACHED_TEXTS = 1024

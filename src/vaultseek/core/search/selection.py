@@ -6,8 +6,8 @@ note by itself, and the lead over the mean of the ten best scores, because a rig
 stands out from the others. The certainty never increases down the list.
 
 People read a list from the top, so opening a note far down means more than opening the first note. An open is
-weighted by the inverse of the probability that its position is examined. The model of this probability is ``1
-/ position ** EXAMINATION`` (position-based model: Joachims, Swaminathan and Schnabel, *Unbiased
+weighted by the inverse of the probability that its position is examined. The probability is modelled as
+``1 / position ** EXAMINATION`` (position-based model: Joachims, Swaminathan and Schnabel, *Unbiased
 Learning-to-Rank with Biased Feedback*, WSDM 2017). Opening one note counts as passing over the other notes
 that were opened from the same query.
 """
