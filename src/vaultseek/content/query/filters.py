@@ -363,7 +363,7 @@ class IsOutdated:
 class HasProperty:
     """Notes that have the property, whatever its value.
 
-    With ``is_null``, notes whose property has no value, which includes "" and [].
+    With ``is_null``, notes whose property has no value; "" and [] count as no value.
     """
 
     name: str

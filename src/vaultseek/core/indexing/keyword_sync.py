@@ -43,7 +43,7 @@ class KeywordSync(Engine):
         self.index = self._open()
 
     def sync(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes to the index, or rebuild it from the ledger if it is damaged."""
+        """Apply the ledger's changes to the index; rebuild a damaged index from the ledger."""
         try:
             self._follow(ledger)
             self.rebuilding = False

@@ -57,7 +57,7 @@ class SecondSpace(Embedding):
     ) -> None:
         """Create the space for ``model``, in ``directory``.
 
-        ``vector_store`` returns the store for a worker's vectors, which may be a remote engine.
+        ``vector_store`` returns the store for a worker's vectors; this store may be a remote engine.
         """
         self.model = model
         self.asked = asyncio.Event()

@@ -92,8 +92,8 @@ class _Nested:
         self._below: dict[tuple[str, ...], dict[str, list[int]]] = {}
 
     def first(self, names: Sequence[str]) -> int | None:
-        """Return the index of the first heading with the last of the ``names``, nested under headings with
-        the other names.
+        """Return the index of the first heading that has the last of the ``names`` and is nested under
+        headings with the other names.
         """
         above: tuple[str, ...] = ()
         found = self._named([(0, len(self.keys))], above)

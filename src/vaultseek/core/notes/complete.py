@@ -225,7 +225,7 @@ class VaultCompleter:
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
     """Return completions for block ids, then for words in blocks.
 
-    Each completion has the block's ``line``, and in ``of`` the block's text.
+    Each completion has the block's line number in ``line``, and the block's text in ``of``.
     """
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})

@@ -176,8 +176,7 @@ RECENT_NOTES = 500
 """Maximum number of changed notes whose names are kept outside the ranked list, unless ``RECENT_PART`` allows
 more.
 
-If more notes have changed, their names are merged into the ranked list, which is slow.
-"""
+If more notes have changed, their names are merged into the ranked list. Merging is slow."""
 RECENT_PART = 16
 """Divisor for the limit in a large vault: if the number of ranked names divided by this is above
 ``RECENT_NOTES``, the quotient is the limit."""

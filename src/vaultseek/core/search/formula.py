@@ -283,8 +283,8 @@ def semantic_trust(reading: float, distinction: float) -> float:
 def distinction(scores: Floats) -> float:
     """Return how far the best score stands out from the others, from 0 to 1.
 
-    1 means as far as the highest of n values from a normal distribution, which is about ``sqrt(2 ln n)``
-    standard deviations above their mean.
+    1 means as far as the highest of n values from a normal distribution: about ``sqrt(2 ln n)`` standard
+    deviations above the mean.
     """
     deviation = float(scores.std()) if len(scores) > 2 else 0.0
     if deviation <= ROUNDING:
