@@ -89,7 +89,8 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
-    """Write a vocabulary, replacing the file atomically; an OSError leaves the old file unchanged."""
+    """Write a vocabulary, replacing the file atomically. On failure, raises OSError; the old file is
+    unchanged."""
     rows = vocabulary.vectors.astype("<f2")
     entries = [
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}

@@ -53,8 +53,8 @@ class ScopedFollower:
         return hidden_paths(self._hidden, whole) <= self._hidden_paths
 
     def check_read(self, path: str) -> None:
-        """Raise Unavailable if the file at ``path`` has changed since it was indexed, because it may now be
-        hidden."""
+        """Raise Unavailable if the file at ``path`` has changed since it was indexed: its new content may
+        have to be hidden."""
         vault = self._follower.vault
         if self._hidden.filter is None or vault.options.folder is None:
             return
@@ -115,7 +115,7 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the requested vaults by name, with the exception in place of a vault that cannot be opened.
+        """Return the requested vaults by name. For a vault that cannot be opened, the value is the exception.
         Raises UsageError, VaultMissing or Forbidden."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]

@@ -186,7 +186,8 @@ def read_folder(
 
 
 def tokenizer_of(directory: Path) -> Any:
-    """Return the model's ``tokenizers.Tokenizer``, which truncates texts and pairs to the model's window."""
+    """Return the model's ``tokenizers.Tokenizer``, which truncates texts and pairs of texts to the model's
+    window."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))

@@ -31,7 +31,8 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
 
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Seconds for which a failed server is not called, after each consecutive failure; the last value repeats."""
+"""Pauses in seconds before a failed server is called again, one per consecutive failure; the last pause
+repeats."""
 QUERY_SECONDS = 3.0
 """Timeout, in seconds, for a call that embeds a question. It is short, because a search waits for the
 answer."""

@@ -113,8 +113,7 @@ class KeywordIndex(KeywordLane):
         return snapshot.count, snapshot.passage_count()
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
-        """Delete notes, then add or replace other notes, in one idempotent commit with the given
-        ``revision``.
+        """Delete notes, then add or replace notes, in one idempotent commit with the given ``revision``.
 
         Raises ``ValueError`` if a note occurs twice in ``upserts``, ``OSError`` if the disk is full and
         ``Busy`` if another process is writing; the index then stays unchanged and usable.
@@ -142,8 +141,8 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
-        notes that contain the term."""
+        """Return a pair for each term that at least ``least`` notes contain: the shortest word with this
+        term, and the number of these notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)
