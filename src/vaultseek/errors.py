@@ -17,7 +17,7 @@
     │   └── Busy                a limit on clients or requests that has been reached
     ├── Cancelled               a request that was cancelled or is past its deadline
     ├── ProtocolError           a frame or message that cannot be understood
-    │   ├── FrameTooLarge       longer than the limit; the connection must be closed
+    │   ├── FrameTooLarge       a frame longer than the limit; the connection must be closed
     │   └── FrameLost           broken framing; the connection must be closed
     └── IndexDamaged            an index on disk that cannot be read and must be rebuilt
 

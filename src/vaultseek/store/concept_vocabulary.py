@@ -23,7 +23,7 @@ from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 2
-"""Version of the file's format; a file in a different version is rebuilt."""
+"""Version of the file's format; a file with a different version is rebuilt."""
 
 
 class Concept(NamedTuple):

@@ -46,7 +46,7 @@ class ScopedFollower:
         return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
-        """Return False if a later commit has hidden a further note."""
+        """Return False if a later commit has hidden more notes."""
         whole = self._follower.vault.ledger
         if self.vault.revision == whole.revision or self._hidden == Hidden():
             return True
@@ -68,7 +68,7 @@ class ScopedFollower:
         return self._hidden_paths
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason, without details, why an answer might not reflect the latest changes, or None."""
+        """Return a general reason why an answer might not reflect the latest changes, or None."""
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:

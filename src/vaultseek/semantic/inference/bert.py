@@ -278,7 +278,7 @@ def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
 
 
 def multiplies_eight_bits() -> bool:
-    """Return true if the processor reports native eight-bit multiplication; False if this is unknown."""
+    """Return True if the processor reports native eight-bit multiplication; False if this is unknown."""
     return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 

@@ -40,7 +40,7 @@ WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
 rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine between the recorded and the current vector of a text at which the model counts as
+"""Minimum cosine between a text's recorded vector and its current vector for the model to count as
 unchanged."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200

@@ -89,7 +89,7 @@ class Vocabulary:
 
 
 class KeyTable:
-    """A map from the keys of strings to small numbers, which takes a fifth of a dictionary's memory.
+    """A map from the keys of strings to small numbers. It takes a fifth of a dictionary's memory.
 
     Among a million strings, the probability that two share a 64-bit key is 1 in 40 million.
     """

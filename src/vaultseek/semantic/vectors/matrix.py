@@ -26,8 +26,8 @@ does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
 """Maximum number of elements in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
-"""Maximum share of allowed rows at which a search copies these rows together and scans only the copy. Above
-it, a search scans all rows."""
+"""Maximum share of allowed rows at which a search copies and scans only these rows. Above it, a search scans
+all rows."""
 _LEVELS = 127
 _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""

@@ -103,7 +103,7 @@ class BulkEncoder:
     """An encoder that leaves long runs of texts to a separate process if that is faster.
 
     Only background work, which passes a ``pause``, counts as part of a run. ``start`` starts the separate
-    process. Without a ``measurement``, the speed of both processes is measured first.
+    process. Without a ``measurement``, the speeds of both processes are measured first.
     """
 
     def __init__(

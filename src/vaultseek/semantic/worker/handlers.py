@@ -23,8 +23,8 @@ from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
 """Number of best notes, in each of two result lists, whose vectors are part of an answer. One list is by
-passages, the other by the notes' own vectors. Ranking compares the best notes with each other by these
-vectors."""
+passages, the other by the notes' own vectors. Ranking uses these vectors to compare the best notes with each
+other."""
 
 
 class RequestHandlers:

@@ -288,7 +288,7 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Number of crashes while loading a model after which it is not loaded again."""
+"""Number of crashes while loading a model after which the model is not loaded again."""
 
 
 class LoadedReranker:

@@ -4,8 +4,9 @@ The index is a cache beside the ledger. A commit's revision and its content are 
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
 One thread at a time changes the index. Any thread may search at the same time; a search sees the state that
-was published when it began. The cost of a change depends only on the change. Changes leave small segments and
-deleted notes behind, which ``merge_step`` cleans up without blocking searches or changes.
+was published when it began. The cost of a change depends on the change, not on the size of the index. Changes
+leave small segments and deleted notes behind, which ``merge_step`` cleans up without blocking searches or
+changes.
 """
 
 from __future__ import annotations
