@@ -51,8 +51,8 @@ class KnownShards(KnownVaults):
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
     """Return two values: the settings with the engine's shards as vaults, and a problem or None.
 
-    Shards that have disappeared from the engine are included. The problem is the reason why the list may be
-    incomplete, if the engine does not answer.
+    Shards that have disappeared from the engine are included. If the engine does not answer, the problem says
+    so, and the list may be incomplete.
     """
     engine = engine_of(settings)
     known, problem = ({}, None) if engine is None else _all_shards(engine)

@@ -170,7 +170,8 @@ def open_database(file: Path) -> Database:
 
     A damaged file, or one with a different schema version, is replaced; the new file inherits the vectors. A
     file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
-    checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
+    checked. If the file is locked or the disk is full, raises sqlite3.OperationalError and does not replace
+    the file.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))

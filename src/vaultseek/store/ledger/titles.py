@@ -9,7 +9,7 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Number of notes with the same first heading at which that heading stops counting as a title."""
+"""Minimum number of notes that share a first heading for it no longer to count as their title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:

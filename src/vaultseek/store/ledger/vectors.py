@@ -67,11 +67,11 @@ class VectorTable:
 
 
 class SpaceTable:
-    """The table ``unsynced``, which records the vectors missing from the store of one vector space, and the
+    """The table ``unsynced`` for one vector space: the changes that its store still lacks. Also gives the
     store's name.
 
-    Triggers enter the numbers of new chunks and notes, whose vectors must be stored, and of removed chunks
-    and notes, whose vectors must be deleted. An entry is removed once the store has done the work.
+    Triggers enter the numbers of new chunks and notes, to have their vectors stored, and of removed chunks
+    and notes, to have their vectors deleted. An entry is removed once the store has done this.
     """
 
     def __init__(self, database: Database, space: int) -> None:
