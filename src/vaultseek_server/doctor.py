@@ -1,4 +1,4 @@
-"""Checks of whether an engine can be used and contains all notes, and checks of a team's settings."""
+"""Checks that an engine can be used and contains all notes, and checks of a team's settings."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial

@@ -34,7 +34,8 @@ SEARCH_WORDS, LEAST_CHARS = 3, 4
 """Number of words in a search, and minimum number of letters in each word."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Minimum share of the first notes found by all searches before a move that must be found again after it."""
+"""Minimum share of notes that the searches must find again after a move. Only each search's first notes
+count."""
 TRIES = 10
 """Maximum number of times that a search is repeated while part of the search is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")

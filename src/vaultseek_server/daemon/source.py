@@ -16,7 +16,7 @@ from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek_server.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
-"""Number of seconds between checks of whether a shard has changed."""
+"""Number of seconds between checks for changes in a shard."""
 
 
 class ShardSource(Source):

@@ -38,8 +38,8 @@ PASSAGES_PER_NOTE = 2
 requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Share of the vault's notes above which a filter is applied late, after a search for the nearest notes in
-the whole vault."""
+"""Share of the vault's notes. A filter that admits more than this is applied after a search of the whole
+vault."""
 BULK_VECTORS = 1000
 """Minimum number of vectors in a batch for which more batches are expected. The index is then built later,
 after the last batch, because this is faster."""

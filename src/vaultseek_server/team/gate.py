@@ -135,8 +135,8 @@ _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts of refused requests. A client can easily send many such requests; the counts serve to keep them
-    from filling the audit log."""
+    """Counts of refused requests. They keep such requests, which a client can send at little cost, from
+    filling the audit log."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock

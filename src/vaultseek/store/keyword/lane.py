@@ -40,8 +40,8 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return the terms that occur in at least ``least`` notes. For each, return one of its words and its
-        number of notes."""
+        """Return a pair for each term that occurs in at least ``least`` notes: one of the term's words, and
+        its number of notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""

@@ -1,4 +1,4 @@
-"""Write segments, and merge segments without their deleted notes, in bounded memory."""
+"""Write and merge segments in bounded memory. Merging drops deleted notes."""
 
 from __future__ import annotations
 

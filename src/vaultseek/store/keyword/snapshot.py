@@ -243,8 +243,8 @@ class Snapshot:
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places. Their
-        note numbers are those within the segment."""
+        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places. In
+        these places, notes are numbered within the segment."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 

@@ -40,7 +40,7 @@ class ChunkTable:
         vectors of the unchanged chunks as outdated.
 
         A chunk with the same text and headings keeps its row and its vector. So when a note is moved, its
-        chunks keep their vectors, although their ids change with its path.
+        chunks keep their vectors, although the chunk ids change with the path.
         """
         sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
         old: dict[tuple[str, str], deque[int]] = defaultdict(deque)

@@ -89,7 +89,7 @@ class Database:
             cache.clear()
 
     def record_files(self) -> None:
-        """Record the identity of the database's files once all of them exist."""
+        """Record the identities of the database's files; call this once all of them exist."""
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:

@@ -126,8 +126,8 @@ class Ledger:
         self._revision = revision
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text, free its space, and record the time; return False if a reader prevents
-        this.
+        """Overwrite deleted text, free its space, and record the time. Return False if a reader keeps deleted
+        text in the log.
 
         The history of deleted notes is also removed. If many notes have changed, the file is also rewritten,
         because its pages are then partly empty.

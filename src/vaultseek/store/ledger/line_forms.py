@@ -66,8 +66,8 @@ class Form(NamedTuple):
 
 
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
-    """Return the form of a rendered line that contains ``links``; None for prose, or if the line has no
-    label."""
+    """Return the form of a rendered line; None for prose, or if the line has no label. ``links`` are the
+    line's links."""
     if len(line) > LINE_CHARS:
         return None
     for link in links:

@@ -33,8 +33,7 @@ CACHED_NOTES = 4000
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
-"""Maximum number of removals kept without pruning. An index that is slightly behind then need not be
-rebuilt."""
+"""Number of removals that are kept without pruning, so that an index slightly behind need not be rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
@@ -184,7 +183,7 @@ class NoteTable:
         """Return the pairs of note id and revision for notes that changed after ``revision``, in order of
         change.
 
-        With ``note``, also return notes that changed at ``revision`` and whose ids are above ``note``.
+        With ``note``, also return notes changed at ``revision`` whose ids are above ``note``.
         """
         sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, note, limit)

@@ -127,7 +127,8 @@ counts, and counting takes long in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:
-    """Return the statements that create the tables called ``names`` and their indexes, without triggers."""
+    """Return the statements that create the tables with the given ``names``, and their indexes, but not their
+    triggers."""
     statements = (statement.strip() for statement in (_TABLES + _COUNTED).split(";"))
     wanted = re.compile(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(names)})\b")
     return [statement for statement in statements if wanted.match(statement)]

@@ -197,11 +197,11 @@ class SpaceTable:
             self._set_meta("store", "")
 
     def store_model(self) -> str:
-        """Return the name, as in the settings, of the current store's model."""
+        """Return the name that the current store's model has in the settings."""
         return self._meta("store_model")
 
     def set_store_model(self, model: str) -> None:
-        """Set the name, as in the settings, of the current store's model."""
+        """Record the name that the current store's model has in the settings."""
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:

@@ -1,4 +1,4 @@
-"""Open connections to a PostgreSQL server that are not in use."""
+"""Idle connections to a PostgreSQL server, kept open for later requests."""
 
 import select
 import threading
@@ -12,11 +12,11 @@ from vaultseek_server.settings import EngineOptions
 IDLE_SECONDS = 30.0
 """Number of seconds without use after which a connection is closed. This is checked only in ``put``."""
 MOST_IDLE = 4
-"""Maximum number of unused connections to one server that stay open."""
+"""Maximum number of idle connections to one server."""
 
 
 class IdleConnections:
-    """Connections to one server that are kept for the next request.
+    """Idle connections to one server, kept open for later requests.
 
     The most recently used connection is taken first, so that surplus connections remain unused and are
     closed.

@@ -263,8 +263,8 @@ class Words(KeywordLane):
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, its shortest word and the number of
-        notes that contain the term."""
+        """Return a pair for each term that occurs in at least ``least`` notes: the term's shortest word, and
+        its number of notes."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
