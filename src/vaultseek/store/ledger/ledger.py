@@ -1,9 +1,8 @@
 """The ledger of one vault: everything known about its notes.
 
-A change to the vault's data is final once its transaction in the ledger is committed. The keyword index, the
-vector store and the graph are caches with a revision of their own, and can be rebuilt from the ledger. The
-source of truth is the vault: a ledger that is unreadable or has a different schema is moved aside and
-rebuilt.
+A change is recorded once the ledger's transaction is committed. The keyword index, the vector store and the
+graph are caches with a revision of their own, and can be rebuilt from the ledger. The source of truth is the
+vault: a ledger that is unreadable or has a different schema is moved aside and rebuilt.
 """
 
 from __future__ import annotations
