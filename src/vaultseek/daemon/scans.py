@@ -26,7 +26,8 @@ class Extent(IntEnum):
 class Scans:
     """Records of the scans started and completed since a vault was opened.
 
-    ``was_indexed`` is True if the vault already had an index. ``is_done`` is True if no scan will take place.
+    ``was_indexed`` is True if the vault already had an index. ``is_done`` is True for a paused vault, which
+    is not scanned.
     """
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:

@@ -178,8 +178,8 @@ more.
 
 If more notes have changed, their names are merged into the ranked list. Merging is slow."""
 RECENT_PART = 16
-"""Divisor for the limit in a large vault: if the number of ranked names divided by this is above
-``RECENT_NOTES``, the quotient is the limit."""
+"""Divisor of the number of ranked names. If the quotient is above ``RECENT_NOTES``, as in a large vault, it
+replaces that limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names of a note, given its id and its other columns."""
@@ -212,7 +212,8 @@ class SyncedNames:
         return len(self._changed) > max(RECENT_NOTES, len(self._ranked) // RECENT_PART)
 
     def complete(self, typed: str, limit: int, grades: int | None = None) -> list[Match]:
-        """Return the best completions for the typed text, using only the first ``grades`` match grades."""
+        """Return the best completions of the typed text. Matches beyond the first ``grades`` grades are left
+        out."""
         grades = grades or self._grades
         with self._lock:
             self._sync()

@@ -35,10 +35,10 @@ Floats = NDArray[np.floating[Any]]
 Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
-"""Number of a lane's best notes that determine the scale of its scores. The lane returns the scores of these
-notes even if only a different lane proposes them."""
+"""Number of a lane's best notes that determine the scale of its scores. Every lane retrieves at least this
+many notes."""
 ROUNDING = 1e-6
-"""Standard deviation of cosines below which they count as equal: the rounding error of float32."""
+"""Standard deviation below which all cosines count as equal: the rounding error of float32."""
 KEYWORD_PASSAGE_SHARE = 0.35
 """Weight of a note's best passage in its keyword score, because one section of a long note may be the
 answer."""
@@ -94,8 +94,8 @@ CONTEXT_SHARE = 0.6
 """Weight of the words around a link as evidence for the linked note; the rest is the weight of that note's
 title and headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Minimum share of the query's words assumed around a link to or from the first note, whose neighbours matter
-even if the text around the link has none of the words."""
+"""Minimum share of the query's words assumed around a link to or from the first note. Neighbours of that note
+matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note whose name shares only the stem of a query word, as a share of the lowest score
 among notes that have the word itself."""
@@ -107,8 +107,8 @@ PINNED_GAIN = 2.0
 """Gain of a note pinned to the query, as a share of the best score; it is the largest of all gains."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
 """Maximum gains of a note that was opened before: from the same query, and from a similar query. Both gains
-are shares of the best score. The second one is roughly the difference between two notes whose scores in the
-better lane are one standard deviation apart."""
+are shares of the best score. The second gain is roughly the difference between two notes whose scores in a
+trusted lane are one standard deviation apart."""
 
 RECENCY_SHARE = 0.25
 """Share of a score to which the recency factor applies. The best scores are close together: a change of a
@@ -132,8 +132,8 @@ PREFIX_NAME_CONFIDENCE = 0.5
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
 """Minimum confidence from meaning alone, and minimum share of the query's words, weighted by idf.
 
-If none of the best notes reaches either minimum, the answer is weak. A note with only one of several query
-words, a common one, does not reach the second minimum.
+If none of the best notes reaches either minimum, the answer is weak. A note with only one common word out of
+several query words does not reach the second minimum.
 """
 
 
@@ -358,8 +358,8 @@ def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> floa
 def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
     """Combine the strength of a link with the query words found around it and in the linked note's own names.
 
-    ``context`` and ``own`` are the shares of the query's words in the two places. ``of_first`` is true if the
-    link joins the note to the first note.
+    ``context`` and ``own`` are the shares of the query's words in the two places. ``of_first`` is true for a
+    link to or from the first note.
     """
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)

@@ -195,12 +195,12 @@ class Table:
     """The candidates of a search: a row for each note, and columns of numbers.
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
-    ``figures`` are the factors and sums that the signals applied to the score, under their names in the
+    ``figures`` are the factors and addends that the signals applied to the score, under their names in the
     answer. ``facts`` are the inputs of the signals. ``confidence`` (from 0 to 1), ``exact``, ``eligible`` and
     ``doubtful`` judge each note by itself. They are set by ``matching.py``; before that, every note matches.
     ``words`` maps each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the
-    note with the strongest link to it, and ``links`` maps a note's id to a dict: from the ids of the best
-    notes linked with it to the strengths of these links.
+    note with the strongest link to it, and ``links`` maps a note's id to its links with the best notes: a
+    dict from the best note's id to the strength of the link.
     """
 
     ids: Ints
@@ -424,8 +424,8 @@ def _is_trust_measured(settings: SearchSettings) -> bool:
 
 
 def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:
-    """Return the notes and their scores, best first. Notes with equal scores are sorted by path, or else by
-    id.
+    """Return the notes and their scores, best first. Notes with equal scores are sorted by path, or by id if
+    ``paths`` is None.
     """
     order = np.lexsort((notes, -scores))
     if paths is not None:

@@ -161,7 +161,7 @@ class Candidate(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Probability that the note answers the query; 1 in a list of notes."""
+        """Probability that the note answers the query; 1 if the query has only filters."""
         return float(self.ranking.notes.confidence[self.row])
 
     @property

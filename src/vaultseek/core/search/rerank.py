@@ -55,7 +55,7 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[
     """Sort the candidates ``first`` by ``scores``, best first. Candidates without a score keep their
     positions.
 
-    The fused scores do not move with the candidates, so that they still decrease down the list.
+    The fused scores stay in place, so that they still decrease down the list.
     """
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     order = list(first)
