@@ -623,5 +623,5 @@ def _suffix(path: str) -> str:
 
 
 def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the moves in a request as a mapping from old to new path. Raises UsageError."""
+    """Return a request's moves as a dict from old to new path. Raises UsageError for an invalid path."""
     return {old: checked_path(new) for old, new in pairs}

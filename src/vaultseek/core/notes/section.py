@@ -159,7 +159,7 @@ def _is_below(chunk: Chunk | None, own: Chunk) -> bool:
 
 
 def is_one_section(first: Chunk, second: Chunk) -> bool:
-    """True if two passages of a note have the same headings and are in the same part of its file."""
+    """True if two passages of a note have the same headings and are in the same part of the file."""
     return (first.heading_path, first.place) == (second.heading_path, second.place)
 
 

@@ -85,9 +85,7 @@ class Vocabulary:
         self._revision = revision
 
     def put(self, note: int, tags: str, properties: str) -> None:
-        """Count the tags and properties of a note, both given as JSON, in place of the note's previous
-        ones.
-        """
+        """Count the new tags and properties of a note instead of its previous ones. Both are JSON text."""
         self._put_tags(note, tags)
         self._put_properties(note, properties)
 
@@ -224,7 +222,7 @@ class SyncedNames:
     def rank_recent(self) -> None:
         """Read the names if necessary, and rank the names of changed notes if there are many.
 
-        This is slow in a large vault; completion requests are answered while it runs.
+        This is slow in a large vault, but does not block completion requests.
         """
         with self._ranking:
             with self._lock:

@@ -76,9 +76,7 @@ class Currency:
 
 
 def currency_of_line(line: int, row: NoteRow) -> Currency | None:
-    """Return why one line in a current note is no longer valid; None unless the line's paragraph is struck
-    out.
-    """
+    """Return the reason why a line in a current note is no longer valid; None unless it is struck out."""
     for first, last in row.stated.struck:
         if first <= line <= last:
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"

@@ -334,8 +334,8 @@ def shown_score(values: Floats, best: float) -> Floats:
 
 
 def exact_name_score(score: Number, best: float) -> Number:
-    """Return scores for notes whose name is the query: above the ``best`` score, in the order of their own
-    scores.
+    """Return scores for notes whose name is the query: above the ``best`` score, in the order of their
+    previous scores.
     """
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
@@ -380,8 +380,8 @@ def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floa
 def name_share(of_query: float, of_name: float) -> float:
     """Return how well a name matches the query, from 0 to 1.
 
-    ``of_query`` is the share of the query that the matched words make up; ``of_name``, which counts less, is
-    their share of the name.
+    ``of_query`` is the matched words' share of the query; ``of_name`` is their share of the name, which
+    counts less.
     """
     return of_query**2 * math.sqrt(of_name)
 
@@ -395,8 +395,8 @@ def confidence(
     """Return the probability that each note answers the query, from 0 to 1.
 
     A passage with the query's meaning (``cosines``) is enough, and so are most of the query's words, weighted
-    by idf (``coverages``). The result is 1 minus the product of both error probabilities. A NaN marks a note
-    that the lane does not know. Meaning is weighted by ``reading``, the share of the query that the model
+    by idf (``coverages``). The result is 1 minus the product of both error probabilities. NaN means that the
+    lane has no value for the note. Meaning is weighted by ``reading``, the share of the query that the model
     reads, because some passage is always nearest to a vector of random letters.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (

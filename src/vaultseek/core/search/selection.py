@@ -178,7 +178,7 @@ PRIOR = 4.0
 NEAR_COSINE = 0.75
 """Minimum cosine at which two queries count as having the same meaning."""
 AGENT_WEIGHT = 0.5
-"""Weight of an open by an agent relative to one by a person; agents open more notes than they need."""
+"""Weight of an open by an agent, relative to an open by a person. Agents open more notes than they need."""
 AGENTS = ("vaultseek.mcp",)
 
 

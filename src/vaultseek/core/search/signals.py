@@ -103,9 +103,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """Gain for a note that has the query's identifiers and phrases, in proportion to the share of them that
-    it has.
-    """
+    """Gain in proportion to the share of the query's identifiers and phrases that a note has."""
 
     figure = "anchors"
 
@@ -272,7 +270,7 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
     name or, if there are none, all named notes. ``begun`` notes also come first, sorted by their values,
     highest first. ``misnamed`` marks notes whose name has the query's stem but not its word; ``own word``
-    marks notes that have the word itself.
+    marks notes that contain this word.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
