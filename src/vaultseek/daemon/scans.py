@@ -140,8 +140,8 @@ class Backlog:
     async def wait_until_embedded(self) -> None:
         """Wait until all vectors are stored and searchable, and the engine, if there is one, has all notes.
 
-        Raises Unavailable, or WorkerUnavailable if the model is unusable or there has been no progress for a
-        long time.
+        Raises Unavailable if the vault is closed, or WorkerUnavailable if the model is unusable or there has
+        been no progress for a long time.
         """
         vault, advance = self._vault, Advance(self._vault)
         vault.embedding.retry.set()  # the client may have removed the cause

@@ -116,7 +116,7 @@ tenth of the whole score would move a note by several ranks."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
-"""Intercept and slope of the logistic curve from word coverage to confidence; ``MEANING_CURVE`` is the one
+"""Intercept and slope of the logistic curve from word coverage to confidence; ``MEANING_CURVE`` is the curve
 for cosines.
 
 Both curves are fitted on the development sets, with questions from other sets as unanswerable questions.
@@ -187,11 +187,10 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
     """Return the scale of the keyword lane's scores.
 
-    ``scores`` are the best keyword scores of ``population`` notes, in descending order. The scale's unit does
-    not depend on the lower scores; if it did, notes that have a word by chance would be far above the rest.
-    If few notes have the whole query, the best score counts as much as a score
-    that singles out one note, even if the best score is low. ``few`` is the result of
-    :func:`certainty_of_few`.
+    ``scores`` are the best keyword scores among ``population`` notes, in descending order. The scale's unit
+    does not depend on the lower scores; if it did, notes that have a word by chance would be far above the
+    rest. If few notes have the whole query, the best score counts as much as a score that singles out one
+    note, even if the best score is low. ``few`` is the result of :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))

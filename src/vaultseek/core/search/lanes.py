@@ -4,9 +4,9 @@ Scores from different lanes cannot be compared, and neither can one lane's score
 distance from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
 it far ahead of its hundredth note; a lane without the answer has a hundred notes with similar scores.
 
-With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane
-without an answer, whose notes are all close together, decides little. With ``linear``, an unknown note gets
-0. The arithmetic is in ``formula.py``.
+With ``rrf``, the contribution that a note with the minimum score would have is subtracted from each
+contribution. So a lane without an answer, whose notes are all close together, decides little. With
+``linear``, an unknown note gets 0. The arithmetic is in ``formula.py``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Part(NamedTuple):
     """The contribution of one lane to each candidate's score, as columns over the candidates.
 
     ``rank`` is 1-based, or 0 for a note that the lane knows but did not propose; ``fused_rank`` is the rank
-    used in the formula. All values are 0 for an unknown note. ``gain`` is the contribution minus the
-    contribution of an unknown note, and minus the overlap with the other lane (:func:`formula.agreement`).
+    used in the formula. All values are 0 for an unknown note. ``gain`` is the contribution minus two amounts:
+    the contribution that a note with the minimum score would have, and the overlap with the other lane
+    (:func:`formula.agreement`).
     """
 
     known: Bools
