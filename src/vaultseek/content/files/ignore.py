@@ -90,7 +90,7 @@ class Ignore:
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file that is not skipped is read; False if it is indexed only by name."""
+        """True if a file is read, False if it is indexed only by name. The file must not be a skipped one."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Split a note into parts. Split blocks that are too long for the model into pieces, at the best borders."""
+"""Split a note into parts, and blocks that are too long for the model into pieces, at the best borders."""
 
 from __future__ import annotations
 
@@ -362,7 +362,7 @@ class Body:
         return whole
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
-        """Yield the edits that restore the source of a range. The next range begins at ``after``."""
+        """Yield the edits that restore the source of a range. ``after`` is the start of the next range."""
         first = bisect_left(self.shown, start, key=lambda each: each.end)
         for index in range(first, len(self.shown)):
             shown = self.shown[index]

@@ -1,4 +1,5 @@
-"""Queue of texts waiting to be embedded for one vector space, composed one page at a time in ledger order."""
+"""Queue of texts to embed for one vector space. The texts are composed one page at a time, in ledger
+order."""
 
 import asyncio
 from collections import deque

@@ -57,7 +57,7 @@ class Engine:
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine up to the ledger's revision, or schedule this if it would take long."""
+        """Bring the engine up to the ledger's revision, or schedule this if it would take too long."""
         raise NotImplementedError
 
     def rebuild(self, ledger: Ledger) -> None:
@@ -82,8 +82,8 @@ class Engine:
 
     @property
     def is_indexing(self) -> bool:
-        """True while the engine builds its vector index. This may take long, and its progress cannot be
-        counted.
+        """True while the engine builds its vector index. This may take a long time, and its progress cannot
+        be measured.
         """
         return False
 
@@ -110,8 +110,7 @@ class Engine:
     # -- changes that leave the words of a note as they are --------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Prepare to store new file times of unchanged notes, within the ledger transaction of
-        ``revision``.
+        """Prepare to store new file times for unchanged notes, within the ledger transaction of ``revision``.
         """
 
     def before_relink(
@@ -125,7 +124,7 @@ class Engine:
     # -- segments of an index on this disk -------------------------------------------------------------
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish an index segment with these ``notes``; return False if the segment does not fit, so that a
+        """Publish an index segment with these ``notes``; return False if it does not fit, in which case a
         sync is needed.
         """
         segment.path.unlink(missing_ok=True)

@@ -37,7 +37,7 @@ class ModelSource:
         """Start the workers that the vaults with these index folders used last; without index folders, start
         the default worker.
 
-        Models take long to load, so workers are started before the vaults are opened.
+        Models load slowly, so workers are started before the vaults are opened.
         """
         shares = [kept_share(directory) or 0.0 for directory in directories] or [0.0]
         for share in shares:

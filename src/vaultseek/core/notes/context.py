@@ -168,9 +168,9 @@ class Evidence:
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
-    Passages are taken in the order of their expected use, each once, together with neighbours that complete a
-    section. The last passages are cut between sentences. Evidence is sorted by note and line, or by time if
-    the question asks about time.
+    Each passage is taken once, the most useful first, together with neighbours that complete a section. The
+    last passages are cut between sentences. Evidence is sorted by note and line, or by time if the question
+    asks about time.
     """
     passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
     sections: dict[int, Section] = {}
