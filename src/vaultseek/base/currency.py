@@ -1,4 +1,4 @@
-"""Currency of notes: whether a note still holds, according to its own statements and to rules."""
+"""Currency of notes: whether a note is still valid, according to its own statements and to rules."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ CANDIDATES_NAMED = 10
 NOTE_TEXT_CHARS = 1_000_000
 """Maximum number of characters of a note's text in one response."""
 NEIGHBOUR_DEPTH = 5
-"""Maximum number of links between a note and the most distant notes in its neighbourhood."""
+"""Maximum distance, in links, between a note and the notes in its neighbourhood."""
 NEIGHBOUR_EDGES = 2_000
 """Maximum number of links returned for the neighbourhood of a note."""
 AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
@@ -287,7 +287,7 @@ CLOSE_SECONDS = 1.0
 """Maximum number of seconds that shutdown waits for clients to read their last messages and for cancelled
 work to end."""
 RECONNECT_SECONDS = 2.0
-"""Maximum number of seconds for which a client tries to reconnect."""
+"""Maximum time, in seconds, during which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
 """Number of seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500

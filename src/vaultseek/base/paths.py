@@ -122,8 +122,8 @@ def private_directory(path: Path) -> Path:
 
 
 def read_private(file: Path, most_bytes: int) -> bytes | None:
-    """Return at most the first ``most_bytes`` bytes of a file; None if another user owns or can read it.
-    Raises OSError."""
+    """Return the content of a file, up to ``most_bytes`` bytes; None if another user owns or can read the
+    file. Raises OSError."""
     with file.open("rb") as stream:
         status = os.fstat(stream.fileno())
         if status.st_mode & 0o077 or status.st_uid != os.geteuid():

@@ -153,8 +153,8 @@ class EventHandler:
 
 
 def is_watching(thread: threading.Thread | None) -> bool:
-    """True if ``thread`` belongs to watchdog. If such a thread ends, its `Watcher` is no longer alive and is
-    started again.
+    """True if ``thread`` belongs to watchdog. If such a thread ends, its `Watcher` is no longer ``alive`` and
+    must be restarted.
     """
     from watchdog.utils import BaseThread
 

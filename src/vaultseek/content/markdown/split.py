@@ -74,7 +74,7 @@ def split(
 ) -> Iterator[Piece]:
     """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
 
-    A piece ends at the first possible border of its level, so pieces must be packed afterwards.
+    Each piece ends at the first possible border, so the pieces must be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
         if is_data(text, part_start, part_end):
@@ -311,9 +311,7 @@ def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Displayed text of a note's body in one string, with the offset of each line and the edits of each
-    line.
-    """
+    """Displayed text of a note's body in one string, with the offset and the edits of each line."""
 
     text: str
     starts: Sequence[int]

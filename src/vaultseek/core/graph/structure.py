@@ -1,7 +1,7 @@
 """Compute the structure of a link graph: clusters, ranks, bridges and components.
 
-A separate process does this, so that searches need not wait. Only ``VaultStructure`` runs this process, as
-``python -P -m vaultseek.core.graph.structure``, for one graph.
+A separate process does this, so that searches need not wait. Only ``VaultStructure`` starts this process, as
+``python -P -m vaultseek.core.graph.structure``. Each process handles one graph.
 """
 
 import math

@@ -44,7 +44,7 @@ class EmbeddingQueue:
         return bool(self._page)
 
     async def look_ahead(self) -> None:
-        """Compose the next page in the same order, unless it is already composed."""
+        """Compose the next page in the current order, unless it is already composed."""
         order = self._numbers
         if self._next_page or not order:
             return

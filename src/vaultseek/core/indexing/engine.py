@@ -70,8 +70,8 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """Reason why the last request to the engine failed; None if it succeeded. Reading this makes no
-        request.
+        """Reason why the last request to the engine failed; None if it succeeded. Reading this property makes
+        no request.
         """
         return None
 
@@ -93,8 +93,8 @@ class Engine:
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until the engine is synced, for at most ``seconds``. Raises local errors, for example if the
-        disk is full.
+        """Wait until the engine is synced, for at most ``seconds``. Raises errors of this machine, such as a
+        full disk.
         """
 
     def start_background_writer(self) -> None:
@@ -110,13 +110,12 @@ class Engine:
     # -- changes that leave the words of a note as they are --------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Prepare to store new file times for unchanged notes, within the ledger transaction of ``revision``.
-        """
+        """Prepare to store new file times for unchanged notes, in the ledger transaction of ``revision``."""
 
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Prepare to store new link targets, within the ledger transaction of ``revision``.
+        """Prepare to store new link targets, in the ledger transaction of ``revision``.
 
         ``read`` contains the notes that have just been read and will be written to the engine anyway.
         """

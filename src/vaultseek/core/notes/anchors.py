@@ -1,4 +1,4 @@
-"""Find the headings and blocks of a note that links can name, and the positions of the note's tags."""
+"""Find the positions in a note of its tags and of the headings and blocks that links can name."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -36,7 +36,7 @@ LEAST_CERTAINTY = 0.01
 SHINGLE = 4
 """Number of words in each run of words by which passages are compared."""
 DOUBLE = 0.6
-"""Minimum share of a passage's runs of words already in the evidence at which the passage counts as a near
+"""Minimum share of a passage's word runs that must be in the evidence for the passage to count as a near
 duplicate."""
 CUT_TOKENS = 40
 """Minimum length of a shortened passage, in tokens. A passage that would be shorter is left out."""
