@@ -73,8 +73,8 @@ class Composition:
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
         """Add Markdown, with its headings demoted by ``level`` levels.
 
-        If ``of_app`` is false, ``#word`` is not a tag and ``[[word]]`` is not a link, because the text is
-        from another kind of file.
+        ``of_app`` is false for text that was not written in a note-taking app: ``#word`` is then not a tag,
+        and ``[[word]]`` is not a link.
         """
         # The line break keeps a rule at the beginning of a part from being read as frontmatter.
         part = parse(f"\n{text}", self._path)
