@@ -111,8 +111,8 @@ class Vault:
 
 
 def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
-    """Return the moves of single files that follow from these moves of files and folders. Raises
-    UsageError.
+    """Convert moves of files and folders to moves of single files. Raises UsageError for a new path that is
+    not allowed.
     """
     files: dict[str, str] = {}
     for old, new in moves.items():
@@ -296,7 +296,8 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
 def link_edit(
     path: str, link: Link, written: Place | None, target: str | None, lines: Sequence[str]
 ) -> Edit | None:
-    """Return the edit that replaces the target of a link; None if the target cannot be written there."""
+    """Return the edit that replaces the target of a link; None if ``target`` cannot be written in this kind
+    of link."""
     if target is None or written is None:
         return None
     old = lines[written.line - 1][written.start : written.end]
