@@ -107,7 +107,7 @@ class Engine:
     def use_space(self, name: str) -> None:
         """Record the name of the vector space in use."""
 
-    # -- changes that leave the words of a note as they are --------------------------------------------
+    # -- changes that do not affect a note's words -----------------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
         """Prepare to store new file times for unchanged notes, in the ledger transaction of ``revision``."""

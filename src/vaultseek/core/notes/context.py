@@ -296,7 +296,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
     """Split a passage into pieces, best first: blocks that the passage contains only in part, and the lines
     around them.
 
-    The blocks are omitted if the passage only completes another one.
+    The blocks are omitted if the passage was added only to complete another passage.
     """
     chunk, blocks = evidence.chunk, evidence.section.divided_blocks(evidence.chunk)
     if not blocks:
@@ -364,7 +364,7 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
     """Return as many sentences and blocks around the best match as fit into ``room`` tokens; None if too few
     fit.
 
-    The first evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
+    With ``at_any_rate``, used for the first evidence, the cut may also be within a sentence or a block.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence)

@@ -178,7 +178,8 @@ class _Current(NamedTuple):
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:
-    """Return a batch with the last vector of each number, without numbers whose last vector is not finite."""
+    """Return a batch with the last vector for each number, without the numbers whose last vector is not
+    finite."""
     if not len(batch):
         return VectorBatch.empty()
     last = {number: row for row, number in enumerate(batch.numbers.tolist())}

@@ -53,7 +53,6 @@ class _DistinctTokens(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Iterable[str]) -> _DistinctTokens:
-        """Return the distinct tokens among ``tokens``."""
         distinct, by_initial = frozenset(tokens), defaultdict(list)
         for token in distinct:
             by_initial[token[0].lower() if token.isascii() and is_word(token) else ""].append(token)
