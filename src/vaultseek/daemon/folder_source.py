@@ -167,7 +167,7 @@ class FolderSource(Source):
             await self._retry_later(error, batch)
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
-        """Read some of the waiting files, for about a second; read none if a change comes first."""
+        """Read some of the waiting files, for about a second; read none if a change arrives first."""
         await asyncio.wait((hints,), timeout=self._files.pause())
         if hints.done():
             return

@@ -200,8 +200,8 @@ def _stop_emitter(emitter: Any) -> None:
 class _OverflowHandler(logging.Handler):
     """Log handler that detects overflows, which watchdog reports only in its log.
 
-    An error logged without an exception comes from an emitter that is being stopped, perhaps one for another
-    vault.
+    Errors logged without an exception are ignored. They come from an emitter that is being stopped, perhaps
+    one for another vault.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:

@@ -403,8 +403,8 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return the positions at which the text may be cut, and a dict from end position to each block that must
-    stay whole.
+    """Return the positions at which the text may be cut, and a dict from the end position of each block that
+    must stay whole to the block.
 
     The sentence that introduces such a block belongs to the block.
     """

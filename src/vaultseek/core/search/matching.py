@@ -161,7 +161,7 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the query words that a note must contain to have the whole ``identifier``; empty if these words
+    """Return the query words that a note must contain to match the whole ``identifier``; empty if these words
     are unknown.
     """
     folded = fold(identifier)

@@ -79,7 +79,7 @@ class _Tokens:
         beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
         for initial in {"", *(term[0] for term in terms)}:
             for token in tokens.by_initial.get(initial, ()):
-                # finding the stem of a token takes a hundred times as long as this comparison
+                # Finding the stem of a token takes a hundred times as long as this comparison.
                 if token not in self._spans and (
                     not initial or len(token) <= SHORT_CHARS or token.lower().startswith(beginnings)
                 ):
