@@ -88,7 +88,7 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
     the message."""
     if vault.options.folder is None:
         raise Unavailable(
-            f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"
+            f"{purpose} needs the files of {vault.name}, which are on another machine; run the command there"
         )
     return vault.options.folder
 
