@@ -182,7 +182,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert used.stdout.splitlines() == [
         f'set model.name = "{NAME}" in {file}',
         "restart the daemon to use it: `vaultseek stop`, then `vaultseek start`",
-        "it then embeds every vault again, and uses the old vectors until that is done",
+        "the daemon then embeds every vault again, and uses the old vectors until that is done",
     ]
     assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
     assert load().model.name == str(fetched_directory(NAME))

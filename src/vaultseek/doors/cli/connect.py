@@ -263,9 +263,9 @@ def stop_daemon() -> str:
         if _has_ended(pid, DAEMON_STOP_SECONDS):
             return "stopped"
     if _signal_ends(pid, signal.SIGTERM, DAEMON_TERM_SECONDS):
-        return "stopped: it did not answer, so it was sent SIGTERM; nothing is lost"
+        return "stopped: the daemon did not answer, so it was sent SIGTERM; nothing is lost"
     if _signal_ends(pid, signal.SIGKILL, DAEMON_STOP_SECONDS):
-        return f"stopped: it did not answer, so the process {pid} was killed; nothing is lost"
+        return f"stopped: the daemon did not answer, so the process {pid} was killed; nothing is lost"
     raise Unavailable(f"the daemon (pid {pid or '?'}) did not stop; {_by_hand(pid)}")
 
 

@@ -87,7 +87,7 @@ class Session:
     def workspace(self) -> Workspace:
         """The open documents and the workspace folders."""
         if self._workspace is None:
-            raise RuntimeError("initialize comes first")
+            raise RuntimeError("initialize must come first")
         return self._workspace
 
     def can(self, capability: str) -> Any:

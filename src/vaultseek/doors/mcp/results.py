@@ -215,7 +215,7 @@ def read_cursor(text: str | None, *question: object) -> Cursor:
         )
     if match[2] != _digest(question):
         raise UsageError(
-            "the cursor is from another search; repeat that query, mode and vault, or leave out cursor"
+            "the cursor is from a different search; repeat that query, mode and vault, or leave out cursor"
         )
     return Cursor(int(match[1]), int(match[3]))
 

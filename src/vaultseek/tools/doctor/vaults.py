@@ -31,7 +31,8 @@ AUDIT_SECONDS = 20.0
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = (
-    "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+    "please report this; run `vaultseek stop`, delete `semantic` in the vault's index, "
+    "and run `vaultseek start`"
 )
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
@@ -44,7 +45,7 @@ _REMEDIES = {
 }
 """Remedies for problems with reading files; all other problems are about file names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
-_REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
+_REBUILD = "run `vaultseek start --restart`, which rebuilds the index from the notes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
             BROKEN,
             f"{vault.root}: {paths.no_folder_reason(vault.root)}",
             advice,
-            "its folder is missing",
+            "the vault's folder is missing",
         )
         return
     notes, unreadable, excluded = 0, Counter[str](), Counter[str]()

@@ -24,7 +24,7 @@ from vaultseek.semantic.models.fetch import recorded_digests
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Remove it without asking.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
 @local_options
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
@@ -155,7 +155,7 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
         if real.is_relative_to(root) or root.is_relative_to(real):
             return f"because it and the vault {root} overlap"
     if Path(sys.prefix).resolve().is_relative_to(real):
-        return "because the program itself is in it"
+        return "because it contains the program itself"
     return "" if folder.lstat().st_uid == os.geteuid() else "because it belongs to another user"
 
 
