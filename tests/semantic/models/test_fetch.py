@@ -195,7 +195,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert looked["ok"]
     assert "32 numbers per vector" in found["worker"]
     (fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
-    assert "is not what was fetched" in run("doctor", "--no-worker").stdout
+    assert "differs from what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
     assert "VAULTSEEK_MODEL__NAME overrides the file" in overruled.stderr
     assert load().model.name == "bundled"
