@@ -101,7 +101,7 @@ class EngineKeys(Section):
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
-    """Certificate file (PEM) that verifies the engine; the server's name is then also checked."""
+    """Certificate file (PEM) that verifies the engine; the server's name is also checked."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
@@ -196,7 +196,7 @@ class TeamSettings(Section):
     """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
     put a proxy with TLS in front. Takes effect when the daemon restarts."""
     metrics: str = ""
-    """Address and port for /health and /metrics, over HTTP and without a token. Takes effect when the daemon
+    """Address and port for /health and /metrics, over HTTP without a token. Takes effect when the daemon
     restarts."""
     audit: bool = True
     """Log each request with a token to audit.log."""
@@ -230,7 +230,7 @@ class TeamSettings(Section):
 
 
 def address_of(text: str) -> tuple[str, int] | None:
-    """Return the host and port in ``host:port`` or ``[host]:port``; None for other texts."""
+    """Return the host and port in ``host:port`` or ``[host]:port``; None for any other text."""
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or not 0 <= int(port) < 1 << 16:

@@ -124,8 +124,8 @@ def _lines(moved: JSON, place: str) -> Iterator[str]:
         if searches := vault["searches"]:
             others = [each for each in searches if each["again"] != each["notes"]]
             asked = count(len(searches), "search", "searches")
-            yield f"{name}: {len(searches) - len(others)} of {asked} find the same first notes as before"
+            yield f"{name}: {len(searches) - len(others)} of {asked} found the same top notes as before"
             for each in others[:SHOWN_SEARCHES]:
-                yield f"  {each['again']} of {each['notes']} again: {clean(each['query'])}"
+                yield f"  {each['again']} of {each['notes']} top notes found again: {clean(each['query'])}"
     if moved["former"]:
         yield f"{clean(moved['former'])} keeps its copy; delete it there if you want it gone"

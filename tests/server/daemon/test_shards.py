@@ -126,8 +126,8 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     found, partial = await searcher.partial()
     assert {"garden", "wiki"} <= found
     assert partial.keys() == {"boats", "garden"}
-    assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
-    assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes have not been read yet")
+    assert "the vault's shard is missing: the engine has no shard boats-" in partial["boats"]
+    assert partial["garden"].startswith("the indexer on far reports: 40 of 90 notes have not been read yet")
 
     await asyncio.to_thread(server.stop)
     try:

@@ -39,7 +39,7 @@ def whole(follower: SeenFollower) -> VaultFollower:
     if isinstance(follower, VaultFollower):
         return follower
     raise Forbidden(
-        f"this needs access to all of {follower.vault.name}, but this client can see only part of it"
+        f"this request needs access to all of {follower.vault.name}, but this client can see only part of it"
     )
 
 

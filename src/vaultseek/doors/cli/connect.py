@@ -89,8 +89,7 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound; if ``name`` contains no hash or colon, the error raised is ``no_note``, for the whole
-    name.
+    Raises NotFound, which is ``no_note`` itself if ``name`` contains no hash or colon.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -194,7 +193,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return advice on how to end a daemon that does not answer; process id 0 stands for another machine."""
+    """Return advice on how to end a daemon that does not answer; id 0 means a different machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"

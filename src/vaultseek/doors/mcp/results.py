@@ -204,7 +204,7 @@ def write_cursor(cursor: Cursor, *question: object) -> str:
 def read_cursor(text: str | None, *question: object) -> Cursor:
     """Return the cursor in ``text``, or the cursor for the first page if ``text`` is None.
 
-    Raises UsageError if the text is not a cursor or belongs to another question.
+    Raises UsageError if the text is not a cursor or belongs to a different question.
     """
     if text is None:
         return Cursor()

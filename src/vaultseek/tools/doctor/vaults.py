@@ -36,7 +36,7 @@ _OUTDATED = (
 )
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
-_READABLE = "`chmod u+rX` makes them readable"
+_READABLE = "make the files readable with `chmod u+rX`"
 _RENAME = "rename files whose names are too long or not UTF-8"
 _REMEDIES = {
     "not_a_file": "replace the link with a copy of the note; links are not followed",
@@ -79,7 +79,8 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
         advice = (
-            "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+            "mount, open or restore the folder, or remove the vault from config.toml or with "
+            "`vaultseek vault remove`"
         )
         yield Finding(
             check,
@@ -151,12 +152,13 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
     advice = (
-        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; the daemon then rebuilds the store "
+        "without the model"
     )
     public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"
-        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
+        yield Finding(check, WARNING, message, "the daemon rebuilds the store when it next starts", public)
         return
     try:
         (stored, version), (of_notes, _) = (examine_vectors(store, name) for name in (CHUNKS, NOTES))
@@ -165,7 +167,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         return
     if version != name:
         message = "the vector store belongs to another index"
-        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
+        yield Finding(check, WARNING, message, "the daemon rebuilds the store when it next starts")
     elif stored < passages and examine_stored(ledger) == examined:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"
         yield Finding(check, BROKEN, message, advice)
@@ -191,7 +193,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         model = find_model(ledger.space.store_model() or BUNDLED)
         spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
         if not ledger.space.store().startswith(f"{spec.name}:"):
-            yield Finding(check, WARNING, "its vectors are from a different version or model", _WAIT)
+            yield Finding(check, WARNING, "the vectors are from a different version or model", _WAIT)
             return
         found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
     finally:

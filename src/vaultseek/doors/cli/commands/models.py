@@ -125,7 +125,7 @@ def use(invocation: Invocation, model: str) -> None:
     """Use another model.
 
     Sets model.name in the configuration file and leaves the rest of the file unchanged. The daemon then
-    embeds every vault again in the background, and uses the old vectors until it is done. A reranker is set
+    embeds every vault again in the background; until that is done, it uses the old vectors. A reranker is set
     as search.rerank_model and enabled. To go back, run `vaultseek models use bundled`.
 
     \b

@@ -74,7 +74,7 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 class _Place:
     """A file or folder created by vaultseek, with a description of its content.
 
-    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; the
+    ``left_because`` is the reason why the place is kept; if it is "", the files in ``own`` are removed. The
     files in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic
     link to be followed, because its target belongs to vaultseek.
     """
@@ -160,7 +160,7 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
 
 
 def _remove(place: _Place) -> None:
-    """Remove everything that vaultseek created at ``place``, even since the listing, and then remove empty
+    """Remove everything that vaultseek created at ``place``, even after the listing, and then remove empty
     folders."""
     try:
         if not _is_folder(place.path.resolve() if place.follow else place.path):
