@@ -179,7 +179,7 @@ def test_which_note_is_meant(garden):
     nobody = garden.run("read", "nobody")
     assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 1)
     alone = garden.run("links", "A/Log")
-    assert (alone.returncode, "No links: this note links to no note" in alone.stdout) == (1, True)
+    assert (alone.returncode, "This note has no links and no backlinks." in alone.stdout) == (1, True)
     misspelt = garden.run("links", "Gardne")
     assert misspelt.stderr == 'vaultseek: no note matches "Gardne"; did you mean "Garden"?\n'
 

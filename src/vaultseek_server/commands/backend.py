@@ -44,7 +44,7 @@ def backend() -> None:
 @json_option()
 @daemon_options
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
-    """Copy notes and vectors to another engine, and use it.
+    """Copy notes and vectors to another engine, and use that engine.
 
     Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
     first; if it cannot be used, nothing changes. At the end, the engine's counts of notes, passages and

@@ -166,7 +166,7 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, str(error), advice)
         return
     if version != name:
-        message = "the vector store belongs to another index"
+        message = "the vector store belongs to a different index"
         yield Finding(check, WARNING, message, "the daemon rebuilds the store when it next starts")
     elif stored < passages and examine_stored(ledger) == examined:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"

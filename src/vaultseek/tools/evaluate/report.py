@@ -98,7 +98,7 @@ def _parts(report: Report) -> Iterator[str | _Table]:
     yield f"model: {report.model}"
     yield f"vectors: {report.copied:,} copied from the daemon's index, {report.computed:,} computed"
     if report.unjudged:
-        yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
+        yield f"{report.unjudged} queries have no relevant note and count only for confidence"
     if report.missing:
         some = ", ".join(report.missing[:_MISSING_LISTED])
         yield f"{len(report.missing)} judged notes are not in the vault: {some}"

@@ -597,7 +597,7 @@ def test_a_note_without_neighbours_is_said_to_have_none(run: Run) -> None:
     code, out, _ = run(daemon, "neighbors", "a")
     assert (code, out.splitlines()[-1]) == (
         1,
-        "No links: this note links to no note, and no note links to it.",
+        "This note has no links and no backlinks.",
     )
 
 

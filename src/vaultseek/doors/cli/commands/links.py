@@ -152,13 +152,13 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield place_and_text(link, link.get("text"), terminal, answer)
         yield from currency_lines(link, terminal, _BELOW_LINK)
     if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
-        yield "No links: this note links to no note, and no note links to it."
+        yield "This note has no links and no backlinks."
 
 
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
     lines = list(_head(answer, terminal))
     if not answer["notes"]:
-        lines.append("No links: this note links to no note, and no note links to it.")
+        lines.append("This note has no links and no backlinks.")
     for note in answer["notes"]:
         sign = DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])

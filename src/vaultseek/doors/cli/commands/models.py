@@ -122,7 +122,7 @@ def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
 @json_option()
 @local_options
 def use(invocation: Invocation, model: str) -> None:
-    """Use another model.
+    """Switch to a different model.
 
     Sets model.name in the configuration file and leaves the rest of the file unchanged. The daemon then
     embeds every vault again in the background; until that is done, it uses the old vectors. A reranker is set

@@ -77,7 +77,7 @@ def add(
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
     """Stop indexing and watching a vault. Its notes are unchanged."""
     answer = _call(invocation, "vault/remove", name, delete_index=delete_index)
-    index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
+    index = "the index is deleted" if answer["index_deleted"] else "the index is kept"
     return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
 
 
