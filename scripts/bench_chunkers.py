@@ -29,7 +29,7 @@ from vaultseek.tools.evaluate.variants import DEFAULT, SEMANTIC
 OWN = "vaultseek"
 NAMES_SHARE = 0.8
 """Share of the window that joined sentences may fill; the rest is for the title and headings, which are
-embedded with them."""
+embedded with the sentences."""
 METRICS = ("nDCG@10", "Hit@1", "Recall@100")
 
 Cut = Callable[[Note, TokenCount, int], tuple[Chunk, ...]]
@@ -73,7 +73,7 @@ def _body(note: Note) -> str:
 
 
 def _path(node: BaseNode) -> tuple[str, ...]:
-    """Return a section's heading and those above it."""
+    """Return a section's heading and the headings above it."""
     above = [part for part in str(node.metadata["header_path"]).split("/") if part]
     first = node.get_content(metadata_mode="none").partition("\n")[0]
     own = first.lstrip("#").strip() if first.startswith("#") else ""
@@ -81,7 +81,7 @@ def _path(node: BaseNode) -> tuple[str, ...]:
 
 
 def _chunks(note: Note, parts: Iterator[tuple[str, tuple[str, ...]]]) -> tuple[Chunk, ...]:
-    """Return the parts as chunks that together have the body's visible characters in their order."""
+    """Return the parts as chunks that together have the body's visible characters in their original order."""
     body = _body(note)
     visible = [place for place, character in enumerate(body) if not character.isspace()]
     starts = list(accumulate((len(line) + 1 for line in body.split("\n")), initial=0))
@@ -106,7 +106,7 @@ def _chunks(note: Note, parts: Iterator[tuple[str, tuple[str, ...]]]) -> tuple[C
 
 
 def cut_by(way: str) -> None:
-    """Make every index in this process cut its notes in this way."""
+    """Make every index in this process cut its notes as ``WAYS[way]`` does."""
     reading.chunk = WAYS[way]  # type: ignore[assignment,unused-ignore]
     unembedded.CHUNKER_VERSION = 1_000_000 + list(WAYS).index(way)  # so that notes are read again
     # In reader processes, notes would be cut in the usual way.

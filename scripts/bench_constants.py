@@ -1,10 +1,10 @@
-"""Measure the ranking with other values of each constant, with cross-validation over judged vaults.
+"""Measure the ranking with different values of each constant, with cross-validation over judged vaults.
 
     python scripts/bench_constants.py [--cache DIR] [--vaults DIR] [--constant NAME]... SET...
 
-For each constant, prints nDCG@10 of each SET with several values. Then, for each set, the value with the best
-mean on the *other* sets, and the difference in nDCG@10 between it and the current value on this set. SETs are
-as for ``bench_quality.py``.
+For each constant, prints nDCG@10 of each SET with several values. Then prints, for each set, the value with
+the best mean on the *other* sets, and by how much that value changes the set's nDCG@10. SETs are as for
+``bench_quality.py``.
 """
 
 import argparse
@@ -38,7 +38,7 @@ CONSTANTS: dict[str, tuple[ModuleType, str, tuple[float, ...]]] = {
 
 
 def replaced(module: ModuleType, name: str, value: float) -> AbstractContextManager[Any]:
-    """Use another value of a constant in a ``with`` block."""
+    """Use a different value of a constant in a ``with`` block."""
     if name in bm25f.FIELD_B:
         return patch.dict(bm25f.FIELD_B, {name: value})
     return patch.object(module, name, value)
@@ -54,7 +54,8 @@ def figures(sets: list[Path], arguments: argparse.Namespace) -> dict[str, float]
 
 
 def left_out(rows: dict[str, dict[str, float]], usual: str) -> str:
-    """Format the row of values chosen on the other sets, with their differences from the current value."""
+    """Format a row with, for each set, the value chosen on the other sets, and by how much it changes
+    nDCG@10."""
     cells = []
     for name in rows[usual]:
         others = {value: sum(v for k, v in row.items() if k != name) for value, row in rows.items()}

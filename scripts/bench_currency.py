@@ -5,8 +5,8 @@ question come first.
 
 ``tests/data/currency/pairs.tsv`` has pairs of an old and a new note, with a query in the words of the old
 one. ``times.tsv`` has questions that name a time, each with its subject and the days meant. The first half of
-each is for development, the second for testing only. Nothing may be tuned on the second half; it also marks
-successors in ways, and asks in languages, that the first half does not contain.
+each file is for development, the second for testing only. Nothing may be tuned on the second half, which also
+contains languages, and ways of marking successors, that the first half lacks.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from vaultseek.settings.search import SearchSettings
 DATA = Path(__file__).parents[1] / "tests" / "data" / "currency"
 TODAY = date(2026, 11, 28)
 FIRST = 5
-"""Number of first results that must include the right note for a time."""
+"""Number of first results that must include the right note for a question that names a time."""
 WAYS = (
     ('---\nsuperseded_by: "[[{new}]]"\n---\n{old}', "{text}"),
     ("---\nsuperseded_by: {new}\nstatus: deprecated\n---\n{old}", "{text}"),
@@ -84,7 +84,7 @@ def notes_of_pairs() -> dict[str, str]:
 
 
 def questions() -> list[tuple[str, str, date, date]]:
-    """Return question, subject, and first and last day of each question with a time."""
+    """Return each question that names a time, with its subject and the first and last day meant."""
     lines = (DATA / "times.tsv").read_text(encoding="utf-8").splitlines()
     parts = (line.split("\t") for line in lines)
     return [

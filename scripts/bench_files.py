@@ -1,4 +1,4 @@
-"""Measure the cost of PDFs: reading them, searching and saving meanwhile, and a vault without any.
+"""Measure the cost of PDFs: reading them, searching and saving during that time, and a vault without PDFs.
 
     python scripts/bench_files.py [--pdfs N] [--pages N] [--minutes M]
 

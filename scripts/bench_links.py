@@ -5,7 +5,8 @@
 
 A tenth of the links between notes is hidden in a copy of each vault by removing their text. Then each
 affected note is queried for suggestions. The script prints recall@10 and mean reciprocal rank of each signal
-alone and of all together; their weights are fitted on every other vault and tested on the rest.
+alone and of all signals together. The signals' weights are fitted on every second vault, and tested on the
+rest.
 """
 
 import argparse
@@ -48,7 +49,8 @@ Case = tuple[NDArray[np.float64], int | None]
 
 
 def hide_links(vault: OpenVault, root: Path, seed: int = 1) -> list[tuple[str, str]]:
-    """Remove a tenth of the links of a vault from the notes in ``root``; return them as (source, target)."""
+    """Remove a tenth of a vault's links from the notes in ``root``; return the removed links as (source,
+    target)."""
     links: dict[tuple[str, str], list[LinkRow]] = {}
     notes = {row.path: row for row in vault.ledger.notes.by_id(vault.ledger.notes.ids()).values()}
     for link in vault.ledger.links.from_notes([row.id for row in notes.values()]):
@@ -69,7 +71,7 @@ def hide_links(vault: OpenVault, root: Path, seed: int = 1) -> list[tuple[str, s
 
 
 async def cases_of(folder: Path, cache: Path) -> list[Case]:
-    """Hide links of a vault and return each one's candidates with their features."""
+    """Hide links of a vault, and return the candidates for each hidden link, with their features."""
     copy = cache / folder.name / "vault"
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(folder, copy)
@@ -135,7 +137,7 @@ def fit(cases: Sequence[Case]) -> NDArray[np.float64]:
 
 
 def report(name: str, cases: Sequence[Case], weights: NDArray[np.float64]) -> None:
-    """Print recall and mean reciprocal rank of each signal and of all."""
+    """Print recall and mean reciprocal rank of each signal and of all signals together."""
     found = sum(target is not None for _, target in cases) / len(cases)
     print(f"\n{name}: {len(cases)} hidden links, {found:.1%} of them among the candidates")
     rows = [(signal, np.eye(len(SIGNALS))[number]) for number, signal in enumerate(SIGNALS)]

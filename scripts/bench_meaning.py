@@ -4,7 +4,7 @@
 
 A SET is as for ``bench_quality.py``. Its notes are embedded once. Then the store is filled again in the
 daemon's order, and the questions are asked repeatedly while it fills. The share of the work is the share of
-tokens that the model has read so far; it stands for the model's time, without that of the questions.
+tokens that the model has read so far; it stands for the model's time, not counting the questions.
 """
 
 from __future__ import annotations

@@ -59,7 +59,8 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
 MECHANISMS = (*SETTINGS, *PATCHES)
 
 Figures = dict[str, Mapping[str, float]]
-"""The figure of each question, by mechanism; under "" with all mechanisms."""
+"""For each disabled mechanism, the figure of each question; the key "" means that all mechanisms are
+enabled."""
 
 
 async def measure(folder: Path, arguments: argparse.Namespace) -> Figures:
@@ -75,7 +76,7 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Figures:
 
 
 def _asked_once(vault: OpenVault) -> Any:
-    """Return the ``ask`` of the vault's spaces with a cache."""
+    """Return a cached version of the method ``ask`` of the vault's spaces."""
     ask = vault.spaces.ask
     answers: dict[tuple[str, int, tuple[int, ...] | None], Any] = {}
 

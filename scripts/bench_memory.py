@@ -48,7 +48,8 @@ HITS = (1, 5, 10)
 BUDGET = 2000
 """Maximum number of tokens for each way of reading."""
 LOCOMO_KINDS = {1: "several facts", 2: "time", 3: "open", 4: "one fact", 5: "adversarial"}
-"""Kinds by number in the file, whose order differs from the paper's (Maharana et al. 2024)."""
+"""Kinds of question by their number in the file. The order differs from the paper's (Maharana et al.
+2024)."""
 _WORD = re.compile(r"\w+")
 _UNSAFE = re.compile(r"[^\w -]")
 
@@ -292,7 +293,7 @@ def _by_words(text: str, notes: Mapping[str, str]) -> list[str]:
 
 
 def _whole(names: Sequence[str], notes: Mapping[str, str]) -> str:
-    """Return whole notes in this order, cut at the end of the budget."""
+    """Return the text of whole notes in the order of ``names``, cut at the end of the budget."""
     text = "\n".join(notes[name] for name in names)
     return text.encode()[: 3 * BUDGET].decode("utf-8", "ignore")
 

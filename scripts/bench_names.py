@@ -2,8 +2,8 @@
 
     python scripts/bench_names.py [--cache DIR] VAULT...
 
-Up to 150 notes per vault with a unique file name of one to four words are searched for in four ways, and
-notes by unique headings of two to four words.
+In each vault, up to 150 notes whose file name is unique and has one to four words are searched for by name,
+in four ways. Notes are also searched for by unique headings of two to four words.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def named(ledger: Ledger) -> Iterator[tuple[str, str]]:
 
 
 def in_other_number(name: str) -> str:
-    """Return an English name in the plural, or a plural one in the singular."""
+    """Return an English name in the plural, or in the singular if it is a plural."""
     if name.endswith("ies"):
         return name[:-3] + "y"
     if name.endswith("s"):
@@ -70,7 +70,7 @@ def headings(ledger: Ledger) -> Iterator[tuple[str, str]]:
 
 
 def queries(ledger: Ledger) -> list[list[tuple[str, str]]]:
-    """Return the queries of each way, each with the path of the note it is about."""
+    """Return the queries for each way of searching, each with the path of the note that should come first."""
     notes = list(named(ledger))
     places = sorted(headings(ledger), key=lambda place: zlib.crc32("".join(place).encode()))
     return [

@@ -83,7 +83,7 @@ def ndcg(paths: Sequence[str], query: JudgedQuery) -> float:
 
 
 def shuffled(query: JudgedQuery) -> str:
-    """Return a question with its words in another order."""
+    """Return a question with its words in a different order."""
     words = query.text.split()
     random.Random(query.id).shuffle(words)
     return " ".join(words)
@@ -122,8 +122,8 @@ async def measured(learner: Learner) -> Figures:
 
 
 async def corrected(learner: Learner) -> Figures:
-    """Return the share of questions that are no worse after one wrong and three right clicks, and the shares
-    in which the eighth result is first after it was opened once and after eight of ten times."""
+    """Return three shares of questions: those no worse after one wrong and three right clicks, those whose
+    eighth result comes first after being opened once, and those where it does after eight of ten opens."""
     kept, once, eighth = [], [], []
     for query in learner.asked:
         before = await learner.paths(query.text, learn=False)
@@ -169,7 +169,7 @@ async def figures_of(folder: Path, arguments: argparse.Namespace) -> Figures:
 
 
 def main() -> None:
-    """Print a table with a row for each set and one for their mean."""
+    """Print a table with a row for each set, and a row for the mean."""
     parser = arguments_for_sets(__doc__)
     parser.add_argument("--most", type=int, default=120, help="questions of a set")
     arguments = parser.parse_args()

@@ -8,10 +8,10 @@ folder named in its file ``vault.txt`` (relative to the set); else the folder wi
 else, for questions in one language about notes in another (``cross-de-en``: German questions, English notes),
 the vault of the set ``xquad-en`` beside it. A set ``NAME-paraphrases`` is about the vault NAME; it treats a
 third of the notes, none of them right, as recent. A set in a folder ``held-out`` is for testing only: its
-figures are in separate tables, and no constant may be tuned on them. A set ``NAME-two- notes`` has questions
+figures are in separate tables, and no constant may be tuned on them. A set ``NAME-two-notes`` has questions
 about the vault NAME that need two notes; ``--unlinked`` turns the links of every vault into plain text, so
-that a note only names the other. The first run embeds all notes, about a minute for two thousand passages;
-later runs use the cache.
+that a note only mentions the other note's name. The first run embeds all notes, about a minute for two
+thousand passages; later runs use the cache.
 """
 
 import argparse
@@ -76,7 +76,8 @@ async def measure(folder: Path, arguments: argparse.Namespace) -> Report:
 
 
 def mixed_ages(folder: Path) -> AbstractContextManager[object]:
-    """Treat a third of the notes as recent in a ``with`` block, except notes that any half of the set judges.
+    """Treat a third of the notes as recent in a ``with`` block, except the notes judged in either half of the
+    set.
 
     The choice depends only on paths. Sets without mixed ages are unaffected.
     """
@@ -97,8 +98,8 @@ def mixed_ages(folder: Path) -> AbstractContextManager[object]:
 
 
 def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
-    """Return ten questions from each of the other ``sets`` with a different subject; this set's notes cannot
-    answer them."""
+    """Return ten questions from each of the ``sets`` with a different subject; this set's notes cannot answer
+    them."""
     others = [each for each in sets if _subject(each) != _subject(folder)]
     foreign: list[str] = []
     for other in others:
@@ -110,8 +111,8 @@ def foreign_questions(folder: Path, sets: Sequence[Path]) -> list[str]:
 
 
 def _subject(folder: Path) -> str:
-    """Return the subject of a set's notes: shared by all languages of one text, and by all vaults about
-    software."""
+    """Return the subject of a set's notes. All languages of one text have the same subject, as have all
+    vaults about software."""
     parent = folder.resolve().parent.name
     if folder.name.partition("-")[0] in ("xquad", "cross"):
         return "xquad"
@@ -189,7 +190,7 @@ def summary(reports: Mapping[str, Report], metric: str) -> str:
 
 
 def _overview(reports: Mapping[str, Report]) -> str:
-    """Format a row per set: the first variant, and how far its nDCG@10 is above that of the better lane."""
+    """Format a row per set: the first variant, and how far its nDCG@10 is above the better lane's."""
     name = next(iter(reports.values())).outcomes[0].name
     head = [name, "questions", *_OVERVIEW, "refused", "gain over the better"]
     rows = (
@@ -213,7 +214,7 @@ def _lost_share(report: Report) -> float:
 
 
 def _against_better_lane(report: Report) -> str:
-    """Format how far nDCG@10 of the first variant is above that of the better lane; empty if no lane was
+    """Format how far the first variant's nDCG@10 is above the better lane's; empty if no lane was
     measured."""
     figures = {outcome.name: outcome.metrics[ALL]["nDCG@10"].mean for outcome in report.outcomes}
     lanes = [figures[name] for name in (KEYWORD, SEMANTIC) if name in figures]

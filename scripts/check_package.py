@@ -31,7 +31,7 @@ NEEDED = {
     "vaultseek/doors/cli/__init__.py",
 }
 MADE = {"__pycache__", "node_modules", "methods.pyi"}
-"""Names of what builds and tools make, which git does not keep."""
+"""Names of files and folders that builds and tools create, and that git does not keep."""
 PLUGIN = {
     *("main.js", "manifest.json", "styles.css"),
     *(
@@ -47,8 +47,8 @@ PLUGIN = {
 LOADED_BY_PLUGIN = {"obsidian", "@codemirror/state", "@codemirror/view"} | {
     *("crypto", "fs", "net", "os", "path", "util"),
 }
-"""Modules that Obsidian provides; others are in the built plugin. None of them starts a process or speaks
-HTTP."""
+"""Modules that Obsidian provides; all other modules are in the built plugin. No module in this set starts a
+process or speaks HTTP."""
 SHOWN = {"--version": "vaultseek ", "--help": "Usage: vaultseek"}
 
 
@@ -194,8 +194,8 @@ def run(arguments: list[str], environment: dict[str, str], folder: str) -> str:
 
 
 def files_in(folder: Path, suffixes: Container[str] | None = None) -> set[str]:
-    """The files below a folder with these suffixes, or all; files created by running or building are
-    excluded."""
+    """Return the files below a folder that have these suffixes, or all files; files created by running or
+    building are excluded."""
     places = (place for place in folder.rglob("*") if place.is_file() and not MADE & {*place.parts})
     places = (place for place in places if suffixes is None or place.suffix in suffixes)
     return {place.relative_to(folder).as_posix() for place in places} - {"obsidian/main.js"}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Generate src/vaultseek/client/methods.pyi, the types of the clients' methods, from the protocol.
 
-``scripts/setup`` runs it, and so does every build of the wheel. git does not keep the file.
+``scripts/setup`` and every build of the wheel run this script. git does not keep the file.
 """
 
 import inspect
@@ -49,7 +49,7 @@ def stub() -> str:
 
 
 def write() -> None:
-    """Write the stub, unless it is the same already."""
+    """Write the stub, unless the file already has this content."""
     text = stub()
     if not STUB.exists() or STUB.read_text(encoding="utf-8") != text:
         STUB.write_text(text, encoding="utf-8")

@@ -53,7 +53,7 @@ async def main(vault: str, command: list[str]) -> None:
 
 
 def counter() -> Callable[[str], int]:
-    """Return a function that counts the tokens of a text."""
+    """Return a function that counts the tokens in a string."""
     llama_index = find_spec("llama_index.core")
     assert llama_index is not None
     assert llama_index.origin is not None

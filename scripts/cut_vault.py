@@ -3,7 +3,8 @@
     python scripts/cut_vault.py SOURCE DESTINATION --one-in 6 --folder pages
 
 A note belongs to the part if the SHA-256 of its path, relative to SOURCE, is divisible by ``--one-in``. So
-adding or changing a note in SOURCE does not move others in or out. DESTINATION is a new or empty folder.
+adding or changing a note in SOURCE does not move other notes into or out of the part. DESTINATION is a new or
+empty folder.
 """
 
 import argparse

@@ -1,7 +1,8 @@
 """Make everything fail that can fail on Linux, and print which faults are survived.
 
-Each fault in tests/faults/list.toml has a number, and tests marked with it. Without --all, only tests that
-take seconds run, which scripts/test also runs; with it, also those that take minutes, half an hour in total.
+Each fault in tests/faults/list.toml has a number, and its tests are marked with this number. By default, only
+tests that take seconds are run; scripts/test also runs them. With --all, tests that take minutes are run as
+well, half an hour in total.
 """
 
 import argparse
@@ -71,7 +72,7 @@ class Recorder:
 
 
 def read_list() -> tuple[dict[str, dict[str, str]], dict[str, str]]:
-    """Return the faults of each chapter by number, and the reasons why some have no test."""
+    """Return the faults of each chapter by number, and the reasons why some faults have no test."""
     chapters = tomllib.loads(LIST.read_text(encoding="utf-8"))
     reasons = chapters.pop("not_tested")
     titles = {chapter.pop("title"): chapter for chapter in chapters.values()}
@@ -141,7 +142,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _year(edits: int, before: str | None, *, write: bool) -> int:
-    """Live a year of this many edits, and write its figure into the page if asked to."""
+    """Simulate a year of this many edits, and write the figure into the page if this is requested."""
     sys.path.insert(0, str(PROJECT / "tests"))
     from year import draw, live
 

@@ -3,10 +3,11 @@
     python scripts/fit_certainty.py [--cache DIR] [--vaults DIR] [--foreign SET]... SET...
 
 Certainty is a logistic curve over two figures of each result (``core/search/selection.py``). It is fitted on
-the development SETs, each with the same weight. Their first table uses, for each vault, a curve fitted
-without it; the table for the sets that are for testing only (``held-out``) uses the curve fitted on all
-others. Ten questions of each ``--foreign`` set are also asked in every vault; no note answers them, and
-together they have a tenth of the weight of the others. SETs are as for ``bench_quality.py``.
+the development SETs, each with the same weight. The first table uses, for each vault, a curve fitted without
+that vault. The table for the sets that are for testing only (``held-out``) uses the curve fitted on all
+development sets. Ten questions of each ``--foreign`` set are also asked in every vault; no note answers them,
+and together they have a tenth of the weight of the vault's own questions. SETs are as for
+``bench_quality.py``.
 """
 
 import argparse
@@ -37,7 +38,8 @@ from vaultseek.tools.evaluate.judgements import JudgedQuery, read_queries
 from vaultseek.tools.evaluate.run import cache_directory
 
 FOREIGN_WEIGHT = 0.1
-"""Weight of the questions without an answer, relative to those of their set."""
+"""Total weight of the foreign questions asked in a vault, relative to the weight of the vault's own
+questions."""
 BINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 
 
@@ -52,7 +54,8 @@ class Answer(NamedTuple):
 
 
 async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
-    """Ask every question of a set, and the foreign ones, if they rank notes of the whole vault."""
+    """Ask every question of a set, and the foreign questions. Return the answers that rank the notes of the
+    whole vault."""
     root = vault_of(folder, arguments.vaults)
     plain = folder.name not in arguments.operators
     queries = read_queries(folder / "queries.jsonl", folder / "qrels.tsv", plain=plain)
@@ -104,7 +107,7 @@ def fit(sets: Sequence[Sequence[Answer]]) -> Curve:
 
 
 def predicted(answer: Answer, curve: Curve) -> NDArray[np.float64]:
-    """Return the certainties of the results under another curve."""
+    """Return the certainties of an answer's results according to ``curve``."""
     values = 1 / (1 + np.exp(-(curve[0] + answer.features @ curve[1:])))
     return np.minimum.accumulate(np.minimum(values, certainty.WEAK_CERTAINTY if answer.weak else 1.0))
 

@@ -17,7 +17,7 @@ from vaultseek.semantic.models.packed import MULTILINGUAL
 from vaultseek.semantic.models.question import MEANS
 
 QUESTIONS = Path(__file__).with_name("everyday_questions.txt")
-"""A block of lines for each language, separated by empty lines."""
+"""File with a block of questions for each language; blocks are separated by empty lines."""
 
 
 def main() -> None:

@@ -3,8 +3,8 @@
     scripts/pack_model NAME FOLDER [--licence ID]
 
 NAME is a fetched model or the folder of one. The weights are stored in half precision, so the wheel is half
-as large; cosines to the original vectors are above .9999. The wheel names the licence in the model's card.
-Check whether it lets you pass the model on.
+as large; cosines to the original vectors are above .9999. The wheel states the licence in the model's card.
+Check whether this licence lets you pass the model on.
 """
 
 import argparse
@@ -80,7 +80,7 @@ def packed(file: Path) -> bytes:
 def in_half_precision(data: bytes, name: str) -> bytes:
     """Return a safetensors file with its float32 tensors in half precision.
 
-    Raises ConfigError if a number is too large for it.
+    Raises ConfigError if a number is too large for half precision.
     """
     start = _PREFIX + int.from_bytes(data[:_PREFIX], "little")
     header = json.loads(data[_PREFIX:start])

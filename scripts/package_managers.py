@@ -2,8 +2,9 @@
 
     python scripts/package_managers.py FOLDER
 
-FOLDER contains the wheel and the source distribution; the files point to their addresses once they are
-attached to the release. All facts come from pyproject.toml. Run by ``scripts/release``.
+FOLDER contains the wheel and the source distribution. The written files contain the addresses that these two
+will have once they are attached to the release. All facts come from pyproject.toml. Run by
+``scripts/release``.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Installation:
         return dict(sorted(sizes.items(), key=lambda part: -part[1]))
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the command in a home directory of its own."""
+        """Run the command in a separate home directory."""
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
         environment = {key: value for key, value in os.environ.items() if not key.startswith("VAULTSEEK_")}

@@ -2,7 +2,7 @@
 
     python scripts/release_notes.py VERSION
 
-Exits with 1 if pyproject.toml has another version, or the changelog has no section for this one.
+Exits with 1 if pyproject.toml has a different version, or if the changelog has no section for VERSION.
 """
 
 import re
@@ -14,7 +14,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 
 def notes_of(version: str, changelog: str) -> str:
-    """Return the section of a version; an empty text if it is missing or has only headings."""
+    """Return the section of a version; an empty string if it is missing or has only headings."""
     section = re.search(rf"^## \[{re.escape(version)}\][^\n]*\n(.*?)(?=^## |\Z)", changelog, re.M | re.S)
     text = section.group(1).strip() if section else ""
     return text if any(line.startswith("- ") for line in text.splitlines()) else ""

@@ -21,7 +21,7 @@ VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 
 
 def main(folder: Path) -> int:
-    """Return 0 if the wheel finds the right note by meaning with every installer."""
+    """Return 0 if the wheel, installed with each installer in turn, finds the right note by meaning."""
     (wheel,) = folder.glob("*.whl")
     for number, (installer, python) in enumerate(ways()):
         with plain_installation(python, wheel, installer) as installation:

@@ -12,9 +12,9 @@ import pytest
 
 from worlds import World, own_directories, until, write_files
 
-# The time of an example depends on the machine; benchmarks measure time. The examples are the same each time,
-# so that a change is what makes a test fail; ``--hypothesis-profile random`` looks for others.
-# ``scripts/test --quick`` tries fewer, unless a test says how many.
+# Examples have no deadline, because their time depends on the machine; benchmarks measure time. The examples
+# are the same in every run, so that only a change makes a test fail; ``--hypothesis-profile random`` tries
+# different ones. ``scripts/test --quick`` tries fewer examples, unless a test sets their number.
 hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True)
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Skip importing modules that contain only slow tests if no slow test is wanted."""
+    """Skip importing modules that contain only slow tests, if slow tests are not selected."""
     is_slow = collection_path in SLOW_MODULES or collection_path == Path(__file__).parent / "e2e"
     return True if is_slow and "not slow" in config.option.markexpr else None
 

@@ -25,7 +25,7 @@ class Daemon:
     def __init__(
         self, home: Path, model: str = "hashing", directories: Mapping[str, str] | None = None
     ) -> None:
-        """``directories`` replace those of the test's environment."""
+        """``directories`` replace the directories of the test's environment."""
         self.home = home
         self.directories = dict(directories or {})
         self.environment = {k: v for k, v in os.environ.items() if not k.startswith("VAULTSEEK_")}

@@ -238,7 +238,7 @@ def try_file(kind: str, data: bytes) -> None:
 
 
 def try_growth(data: bytes) -> None:
-    """Parse a repeated unit in two lengths; the longer one may take as much longer as it is longer."""
+    """Parse a repeated unit in two lengths; the time may grow about in proportion to the length."""
     from vaultseek.base.limits import QUERY_CHARS
 
     try:

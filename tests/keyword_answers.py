@@ -12,9 +12,9 @@ from vaultseek.store.keyword.answer import ChunkHit, Columns, KeywordAnswer
 class KeywordHit:
     """A matching note.
 
-    ``matched``: the query words it contains. ``coverage``: their share of all query words, weighted by idf,
-    from 0 to 1. ``chunks``: its best passages, best first; empty if only title, tags or path match.
-    ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
+    ``matched``: the query words that the note contains. ``coverage``: their share of all query words,
+    weighted by idf, from 0 to 1. ``chunks``: its best passages, best first; empty if only title, tags or path
+    match. ``proximity``: the score for words near each other, on the scale of ``score`` but not part of it.
     """
 
     note: int

@@ -1,4 +1,5 @@
-"""Scores compared with a tolerance for rounding: a sum in another order differs in its last places."""
+"""Scores compared with a tolerance for rounding: adding in a different order changes the last places of a
+sum."""
 
 TOLERANCE = 1.5e-6
 """Maximum difference of equal scores; an answer has six places, so the last may differ by one."""

@@ -138,7 +138,7 @@ class Edits:
         note.rename(goal)
 
     def _touch(self) -> None:
-        """Set a time of a clock that is wrong, with or without a change."""
+        """Give a note the time of a wrong clock, with or without changing its content."""
         note = self._note()
         if self.chance.random() < 0.5:
             self._write(note)
@@ -167,7 +167,8 @@ class Edits:
         return 0
 
     def _go_back(self) -> int:
-        """Put the vault back to a former state, with the times of then, as a checkout or a backup does."""
+        """Restore a former state of the vault, with the times of that state, as a checkout or a backup
+        does."""
         if not self._saved.exists():
             return 0
         changed = 0
@@ -439,7 +440,7 @@ class Year:
 
 
 def links(running: Running, notes: list[str]) -> list[Any]:
-    """Return what leads to and from some notes, and the links that lead nowhere."""
+    """Return the links to and from some notes, the links without a target, and the tags."""
     with running.client() as client:
         vault = str(running.root)
         ends = [(client.outgoing(note, vault=vault), client.backlinks(note, vault=vault)) for note in notes]

@@ -45,7 +45,7 @@ def read_runs(files: Iterable[Path]) -> Run:
 
 
 def write(run: Run) -> None:
-    """Write the tables of both pages and the plot."""
+    """Write the tables of the two pages, and the plot."""
     rows: dict[str, Figures] = run["rows"]
     machine = f"Measured on {run['when']}: {run['machine']}."
     rows["filters"] = _slowest(rows.get("filters", []))

@@ -16,7 +16,7 @@ TURNS_SECONDS = 60.0
 class Figure:
     """One line of the table.
 
-    ``ratio`` is the time divided by that of the reference, so less is better; None without a reference.
+    ``ratio`` is the time divided by the reference's time, so less is better; None without a reference.
     ``met`` is true if the target was reached, None without a target. ``numbers`` go to the JSON file.
     ``guarded`` has ratios by row name, which the quick run compares with earlier ones.
     """

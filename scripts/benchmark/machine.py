@@ -30,7 +30,7 @@ def cores() -> int:
 
 
 def processor() -> str:
-    """Return the name of the processor and its instructions for small numbers."""
+    """Return the name of the processor and its instruction sets for low-precision numbers."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""Vaults to measure: copies of real ones, generated ones, and queries made from their texts."""
+"""Vaults to measure, which are copied or generated, and queries made from their texts."""
 
 import json
 import random
@@ -92,7 +92,7 @@ def place_of(number: int) -> str:
 
 
 def date_of(number: int) -> str:
-    """Return the date of a generated note; notes of smaller shares are later."""
+    """Return the date of a generated note; the smaller the note's share, the later the date."""
     return {100: "2020-01-01", 50: "2021-01-01", 10: "2022-01-01", 1: "2023-01-01"}[share_of(number)]
 
 

@@ -37,7 +37,7 @@ class SentenceTransformers:
         return np.asarray(vectors, dtype=np.float32)
 
     def encode_one(self, text: str) -> Any:
-        """Return the vector of one query, computed as a program would."""
+        """Return the vector of one query, computed as an ordinary program would compute it."""
         return self._model.encode(text, normalize_embeddings=True, show_progress_bar=False)
 
 

@@ -11,7 +11,7 @@ Measure = Callable[[Bench], Iterator[Figure]]
 
 @dataclass(frozen=True)
 class Row:
-    """A measurement that can be selected by name; ``quick`` ones run in CI."""
+    """A measurement that can be selected by name; CI runs those that are ``quick``."""
 
     name: str
     measure: Measure

@@ -1,5 +1,5 @@
-"""Row: the cost of a search and of a first index, compared with another commit of this repository on the same
-Python."""
+"""Row: the cost of a search and of a first index, compared with a different commit of this repository on the
+same Python."""
 
 import random
 import subprocess

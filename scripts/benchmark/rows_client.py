@@ -34,7 +34,7 @@ CLIENT_P95_MS = 400.0
 
 @row("process")
 def process(bench: Bench) -> Iterator[Figure]:
-    """The command ``vaultseek search``, compared with Python doing nothing and with a search over the
+    """The command ``vaultseek search``, compared with ``python -c pass``, and with a search over the
     socket."""
     world = bench.small()
     for mode in ("keyword", "hybrid"):
@@ -187,7 +187,7 @@ def clients(bench: Bench) -> Iterator[Figure]:
 
 
 def _crowd(bench: Bench, world: World, mode: str, count: int) -> Figure:
-    """Let ``count`` clients search at once, each for something else."""
+    """Let ``count`` clients search at once, each with different queries."""
     seconds = 2.0 if bench.quick else CLIENT_SECONDS
     queries = itertools.cycle(world.texts.queries(3_000, seed=41))
     shared = threading.Lock()

@@ -26,7 +26,7 @@ LINKS_A_NOTE = 30
 """Number of links in a note whose diagnostics are measured; every third link is broken."""
 RENAMES = 20
 TURN = 40
-"""Number of queries per turn: half as symbols, half over the socket."""
+"""Number of queries per turn: half as requests for symbols, half over the socket."""
 COMPLETION_MS = 30.0
 DIAGNOSTICS_MS = 20.0
 RENAME_MS = 1000.0
@@ -81,7 +81,7 @@ def _figure(what: str, timed: Timed, goal: float) -> Figure:
 
 
 def _write(folder: Path, count: int, words: Sequence[str]) -> None:
-    """Write a note, and others that link to it, each in a sentence of its own."""
+    """Write a note, and other notes that each link to it in a sentence."""
     folder.mkdir()
     (folder / "The hub.md").write_text("# The hub\n\nMany notes lead here.\n", encoding="utf-8")
     for at in range(count):

@@ -23,7 +23,7 @@ CHOICE_SECONDS = 45.0
 """Maximum time for the worker to choose how to compute a long run."""
 LEAST_TEXTS = 160
 QUERY_COSINE = 0.998
-"""Minimum cosine of a query's vector, whose weights may have eight bits."""
+"""Minimum cosine between the two encoders' vectors of a query; vaultseek's weights may have eight bits."""
 Encode = Callable[[Sequence[str]], Vectors]
 
 

@@ -30,8 +30,8 @@ GROWTH_FACTOR = 3
 
 @row("filters")
 def filters(bench: Bench) -> Iterator[Figure]:
-    """Hybrid searches with a filter, compared with the same searches without; the vectors are checked by
-    brute force."""
+    """Hybrid searches with a filter, compared with the same searches without a filter; the vectors are
+    checked by brute force."""
     world = bench.generated(_passages(bench))
     queries = world.texts.queries(61 if not bench.quick else 21)
     for kind, filter_of in FILTERS.items():

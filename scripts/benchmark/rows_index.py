@@ -191,7 +191,8 @@ def _qmd(bench: Bench, vault: Path) -> float | str:
 
 @row("save")
 def saves(bench: Bench) -> Iterator[Figure]:
-    """Time from the end of a write until an answer includes the note; a deletion; a moved folder."""
+    """Time from the end of a change until an answer reflects it: a saved note, a deleted note, a moved
+    folder."""
     world = bench.large()
     written = save(world, 20)
     yield Figure(

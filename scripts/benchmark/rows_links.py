@@ -34,7 +34,7 @@ SELECT note, (SELECT count(DISTINCT resolved) FROM links WHERE note = near.note)
   + (SELECT count(DISTINCT note) FROM links WHERE resolved = (SELECT path FROM notes WHERE id = near.note))
 FROM near WHERE note != ?1
 """
-"""The neighbours of a note and the number of links to each."""
+"""Statement that returns the neighbours of a note, and the number of links to each neighbour."""
 UNLINKED = """
 SELECT id FROM notes n WHERE NOT EXISTS (SELECT 1 FROM links l WHERE l.resolved = n.path AND l.note != n.id)
 """

@@ -98,7 +98,8 @@ def _compared(
 
 
 def _processor_ms(children: Sequence[psutil.Process]) -> float:
-    """Return the processor time of this process and of Chroma's, which varies little on a busy machine."""
+    """Return the processor time of this process and of Chroma's process; it varies little on a busy
+    machine."""
     times = [child.cpu_times() for child in children]
     return MILLISECONDS * (time.process_time() + sum(each.user + each.system for each in times))
 

@@ -3,7 +3,7 @@ benchmark.seed``.
 
 A separate program, run in the directories of a `Home`. It indexes with the product's code and replaces only
 the computation of vectors: each text gets one of the sample's real vectors, chosen by the text, with noise.
-The daemon then finds what it would have written itself, except for the numbers.
+The daemon then finds the files that it would have written itself, except for the values of the vectors.
 
 With ``--check`` it also searches the vectors with filters and compares the answers with brute force.
 """
@@ -121,8 +121,8 @@ def _cosines(notes: Any, scores: Any) -> dict[int, float]:
 
 
 def _lacking(stored: Any, collection: str, query: Vectors, allowed: Any, cosines: dict[int, float]) -> int:
-    """Return how many notes that are nearer than the answer's last one, by brute force, are missing from
-    it."""
+    """Return how many notes are missing from an answer although brute force finds them nearer than its last
+    note."""
     best: dict[int, float] = {}
     for name, notes, vectors in stored:
         if name == collection:

@@ -31,7 +31,8 @@ LARGE_NOTES = 38_430
 QUERIES = 200
 WARM_SECONDS = 60.0
 SAMPLE = 2_000
-"""Number of passages of a large vault that are really embedded; the others get their vectors with noise."""
+"""Number of passages of a large vault that are really embedded. The vectors of the other passages are copies
+of these, with noise."""
 PASSAGES_A_NOTE = 5
 PASSAGE_WORDS = 90
 """Minimum number of words in a section, because shorter sections would share a passage."""
@@ -173,7 +174,7 @@ class Bench:
         return self._warm("small", self._make_small)
 
     def large(self) -> World:
-        """Return a vault of 38,430 notes; some of its vectors are real, the others similar."""
+        """Return a vault of 38,430 notes; some of its vectors are real, the others are copies with noise."""
         return self._warm("large", self._make_large)
 
     def generated(self, passages: int) -> World:
@@ -181,7 +182,7 @@ class Bench:
         return self._warm(f"generated-{passages}", lambda world: self._make_generated(world, passages))
 
     def new_world(self, name: str, model: str | None = None) -> World:
-        """Return a world without notes, after stopping the daemons of all others."""
+        """Return a world without notes, after stopping the daemons of all other worlds."""
         self.rest()
         folder = self.folder / name
         shutil.rmtree(folder, ignore_errors=True)

@@ -148,7 +148,7 @@ class WorkerUnavailable(Unavailable):
 
 
 class Forbidden(Unavailable):
-    """Raised if the token for the port is missing or wrong, or if others can read it."""
+    """Raised if the token for the port is missing or wrong, or if other users can read it."""
 
     code = "forbidden"
     number = -32027

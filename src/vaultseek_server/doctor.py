@@ -99,7 +99,8 @@ def check_team(
     """Check that every token gives access to something, and that addresses are in use and not public.
 
     ``shards`` are the names of the daemon's vaults that come from an engine. ``addresses`` maps each address
-    that the daemon should open to the reason if it could not; ``addresses`` is None if no daemon is running.
+    that the daemon should open to the reason why it could not be opened, or None. Without a running daemon,
+    ``addresses`` itself is None.
     """
     team = team_of(settings)
     closed = False

@@ -172,7 +172,7 @@ class TokenSettings(Section):
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
     """Name for the log."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
-    """SHA-256 of the token in hexadecimal; `vaultseek team token` creates both."""
+    """SHA-256 of the token in hexadecimal, printed by `vaultseek team token`."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
     """Names of vaults, or folders in them (``vault/folder``). "*" means every configured vault."""
     requests_per_minute: int = Field(default=600, ge=1, le=100_000)

@@ -41,7 +41,7 @@ def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
-    """``installed("uv-receipt.toml", {...})``: which tool installed vaultseek[mcp], and from where."""
+    """``installed("uv-receipt.toml", {...})`` sets which tool installed vaultseek[mcp], and from where."""
 
     def install(receipt: str, origin: Mapping[str, Any] | None) -> None:
         text = json.dumps(origin) if origin else None

@@ -40,14 +40,14 @@ def steps_until_quiet(process: ChildProcess) -> None:
     try:
         while True:
             process.receive(QUIET_SECONDS)
-    except ChildEnded:  # nothing came
+    except ChildEnded:  # no step arrived
         assert not process.has_ended
 
 
 def test_no_process_begins_a_step_during_a_search_and_all_continue_afterwards() -> None:
     with background_process() as one, background_process() as other:
         with searching(), searching():
-            steps_until_quiet(one)  # those already in its pipe
+            steps_until_quiet(one)  # the steps already in its pipe
             steps_until_quiet(other)
         for process in (one, other):
             process.receive()

@@ -20,7 +20,7 @@ def test_work_that_had_its_turn_goes_on_while_the_rest_waits() -> None:
             waiting.set(request)
             async with turns.turn():
                 order.append(request)
-                async with turns.turn():  # its own, again
+                async with turns.turn():  # a turn that it already has
                     await gate.wait()
 
         tasks = [asyncio.create_task(work(request)) for request in requests]

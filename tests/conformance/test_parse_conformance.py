@@ -13,7 +13,7 @@ CASES = [json.loads(line) for line in (Path(__file__).parent / "parse.jsonl").re
 
 
 def seen(note: Note) -> dict[str, Any]:
-    """Return what the cases compare, in their format."""
+    """Return the parts of a note that the cases compare, in the cases' format."""
     return {
         "frontmatter": note.frontmatter or None,
         "tags": {tag.casefold() for tag in note.tags},

@@ -1,4 +1,4 @@
-"""Notes hidden from agents and tokens: to these, the vault looks as if the notes did not exist."""
+"""Notes hidden from agents and tokens: to such clients, the vault looks as if the notes did not exist."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ CALLS = [1_500, pytest.param(10_000, marks=pytest.mark.long)]
 
 @pytest.fixture(autouse=True)
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Answers that are cut off by time differ between two equal worlds on a busy machine."""
+    """Remove a time limit: on a busy machine, answers cut off by it would differ between two equal worlds."""
     monkeypatch.setattr(suggestions, "SUGGEST_SECONDS", math.inf)
 
 
@@ -33,7 +33,7 @@ def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
 async def two(
     folder: Path, seen: Mapping[str, str], every: Mapping[str, str] = ALL
 ) -> AsyncIterator[tuple[World, World]]:
-    """Two worlds: with all notes, and with the seen ones alone."""
+    """Two worlds: one with the notes in ``every``, one with the notes in ``seen``."""
     worlds = [await made_world(folder / "with", every), await made_world(folder / "without", seen)]
     try:
         yield worlds[0], worlds[1]

@@ -1,4 +1,4 @@
-"""Background work halves on battery, not because of a mouse's battery or beside a plugged-in charger."""
+"""Background work is halved on battery, but not for a mouse's battery or while a charger is plugged in."""
 
 from pathlib import Path
 

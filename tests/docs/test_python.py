@@ -75,7 +75,8 @@ def test_the_examples_print_what_they_promise(notes: Path, capsys: pytest.Captur
 
 
 def checked(folder: Path, *command: str) -> tuple[set[tuple[str, str]], str]:
-    """Return file and line of each error that a type checker finds in the examples, and its output."""
+    """Return file and line of each error that a type checker finds in the examples, and the checker's
+    output."""
     client_types.write()
     (folder / "wrong.py").write_text(WRONG, encoding="utf-8")
     for number, example in enumerate(EXAMPLES):

@@ -97,8 +97,8 @@ def test_vaults_move_to_postgres_and_back_without_embedding_anything_again(daemo
     assert "leave out the address" in mover.refused("--to", "embedded", "--uri", server.uri, code=2)
     assert mover.answers() == before
 
-    # Command and daemon, which cannot end the move, are killed once it has begun, and another daemon while it
-    # copies vectors.
+    # Once the move has begun, the command and the daemon are killed, and then the next daemon while it copies
+    # vectors. The move continues.
     daemon.stop()
     command = [
         sys.executable,

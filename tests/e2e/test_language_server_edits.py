@@ -128,7 +128,7 @@ def harm(title: str, text: str, changed: str) -> str | None:
     before, after = parse(text, "Draft.md"), parse(changed, "Draft.md")
     old, new = facts(before), facts(after)
     if title.startswith(("Change to", "Point to")):
-        # Its address is in the definition, or it is in hidden text itself.
+        # The link's address is in its definition, or the link itself is in hidden text.
         wrong = [name for name in old if old[name] != new[name] and name != "hidden"]
     else:
         wrong = [name for name in old if old[name] != new[name]]

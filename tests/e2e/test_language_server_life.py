@@ -69,7 +69,7 @@ async def test_the_editor_is_told_of_changes_also_after_the_daemon_was_away(daem
         (root / "B.md").unlink()
         await here.until_published("A.md", lambda items: items)
 
-        # From then on, notes of a vault that is added inside the other one belong to the inner one.
+        # Once a vault is added inside the other vault, its notes belong to the inner vault.
         inner = write_files(root / "inner", {"A.md": "[[Second]]", "Second.md": ""})
         here.open("inner/A.md")
         await here.until_published("inner/A.md", lambda items: items is not None)

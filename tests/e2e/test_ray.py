@@ -185,8 +185,8 @@ def test_an_interrupt_and_a_killed_worker_leave_the_vectors_of_a_fresh_index(
 
 
 def check_vectors(file: Path, computed: int) -> None:
-    """Assert that each text has the vector that the local model gives it, and that hardly any was computed
-    twice."""
+    """Assert that each text has the vector that the local model gives it, and that hardly any vector was
+    computed twice."""
     model = find_model("bundled")
     spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window)
     ledger = Ledger(file)

@@ -104,7 +104,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     }
     for query in QUERIES:
         assert not differences(answers(searcher, query, "boats"), answers(first, query, str(boats)))
-    # Another link target or time also changes the order, even if the note's text stays the same.
+    # A different link target or time also changes the order, even if the note's text stays the same.
     source = next(path for path in sorted(boats.rglob("*.md")) if "[[" in path.read_text())
     (boats / "Missing.md").write_text("# Missing\n\nThe gear pump of the boat.")
     (boats / "Links.md").write_text("# Links\n\nSee [[Later]] and [[Missing#Part|the pump]] for gear.")
@@ -152,7 +152,7 @@ def test_a_searcher_without_a_folder_answers_from_the_engine(serving, engine, tm
     engine.freeze()  # like one that is far too slow: each request has a time limit
     eventually(lambda: "does not answer" in reason_of(searcher, "wiki"), "the searcher says so", SECONDS)
     engine.thaw()
-    answers_again = partial(searcher.run, "search", "sundial", "--all-vaults")  # for two seconds it may not
+    answers_again = partial(searcher.run, "search", "sundial", "--all-vaults")  # may fail for 2 seconds
     eventually(lambda: answers_again().returncode != 3, "it answers", SECONDS)
     eventually(lambda: not missing_shards(searcher), "nothing is missing any more", SECONDS)
 
@@ -224,7 +224,7 @@ sees = ["{sees}"]
 
 
 def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
-    """Return every value of the explained results that a full answer has."""
+    """Return every value in the explained results of an answer, which must be complete."""
     answer = daemon.json("search", query, "--vault", vault, "--explain")
     assert not answer["partial"]
     assert answer["results"], query
@@ -233,7 +233,7 @@ def answers(daemon: Daemon, query: str, vault: str) -> dict[str, object]:
 
 
 def differences(mine: dict[str, object], theirs: dict[str, object]) -> list[tuple[str, object, object]]:
-    """Return the values that differ; numbers count from a millionth."""
+    """Return the values that differ; numbers may differ by a millionth."""
     pairs = ((place, mine.get(place), theirs.get(place)) for place in sorted({*mine, *theirs}))
     return [
         (place, one, other)

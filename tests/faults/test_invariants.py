@@ -1,4 +1,5 @@
-"""Rules that always hold, each with a test of its name; others are next to the code they need."""
+"""Rules that always hold, each with a test of that name; other such tests are next to the code that they
+need."""
 
 import subprocess
 import sys

@@ -65,7 +65,8 @@ def edit(root: Path, turn: int, chance: random.Random) -> None:
 
 
 def burst(root: Path, turn: int) -> None:
-    """Delete the last burst, and write enough notes, and a file, that other processes read them."""
+    """Delete the last burst; then write a file, and enough notes that other processes are used to read
+    them."""
     folder = root / "burst"
     delete_burst(root)
     write_files(folder, {f"{turn} {number}.md": text_of(number, turn) for number in range(BURST)})

@@ -34,7 +34,7 @@ SIZE = 30
 
 
 def many(number: int, *kinds: str) -> str:
-    """Return a text of several kinds of lines, each with a number, repeated for every number."""
+    """Return the lines of each of the ``kinds``, formatted with every number below ``number``."""
     return "\n".join("\n".join(kind.format(each) for each in range(number)) for kind in kinds)
 
 
@@ -133,7 +133,7 @@ def grown(
     asked: Mapping[str, Callable[[World], Any]],
     home: Path,
 ) -> dict[str, float]:
-    """Return the growth of the work on a vault of files for each method where it is not linear."""
+    """Return, for each method whose work on a vault of files is not linear, the growth of the work."""
     worlds = {
         each: World(write_files(home / f"{each}", files(each)), home / f"of{each}")
         for each in (size, GROWTH * size)

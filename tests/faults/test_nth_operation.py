@@ -1,7 +1,7 @@
 """Every operation on a file, a database or a pipe fails once, from the first to the last.
 
 After each failure the index is updated from the disk, as the daemon does after its pause. It must then equal
-a fresh one.
+a fresh index.
 """
 
 import builtins
@@ -62,14 +62,14 @@ class Failing:
         self.active = False
 
     def step(self, error: Callable[[], Exception]) -> None:
-        """Count an operation; raise ``error`` if it is its turn."""
+        """Count an operation; raise ``error`` if this operation is to fail."""
         if self.active:
             self.count += 1
             if self.count == self.number:
                 raise error()
 
     def concerns(self, target: Any) -> bool:
-        """True for a path below ``place``, or for a descriptor of a file there."""
+        """True for a path below ``place``, or for the descriptor of such a file."""
         if isinstance(target, int):
             try:
                 target = Path(f"/proc/self/fd/{target}").readlink()

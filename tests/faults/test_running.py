@@ -207,7 +207,7 @@ def test_l3_a_watcher_that_dies_is_replaced_and_the_log_says_so_in_one_line(daem
         eventually(lambda: daemon.paths(word, "--vault", str(root)) == [path], f"{word} is found")
 
     finds("first", "a/First.md")
-    process = os.open(root / "a", os.O_RDONLY)  # as one that stands in the folder
+    process = os.open(root / "a", os.O_RDONLY)  # like a process whose working directory it is
     shutil.rmtree(root / "a")
     finds("second", "a/Second.md")
     shutil.rmtree(root / "a")

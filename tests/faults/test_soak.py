@@ -51,7 +51,8 @@ def test_j1_memory_files_and_log_do_not_grow(running):
     each.serve()
     each.settle()
     chance = random.Random(1)
-    # Long enough that vectors of earlier texts were removed at least once: until then, they only grow.
+    # Long enough that vectors of earlier texts were removed at least once: until then, their number only
+    # grows.
     edit_and_search(each, EDITS // 2, chance)
     before = memory(each), each.descriptors(), len(each.daemon.log())
     size_before = compacted_bytes(each)

@@ -1,4 +1,4 @@
-"""Two versions of vaultseek, or two machines, with one index: refused or healed, with a sentence."""
+"""Two versions of vaultseek, or two machines, with one index: refused or healed, with a message."""
 
 import re
 import shutil
@@ -29,7 +29,7 @@ OTHER = {
     "vaultseek/store/keyword/segment.py": r"vaultseek keyword segment ()",
     "vaultseek/semantic/vectors/matrix_file.py": r"vsmat()",
 }
-"""Where a version says which formats it writes."""
+"""Source files and patterns of the places where a version states which formats it writes."""
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +151,7 @@ def finds(running: Running, query: str) -> bool:
 
 
 def synchronise(one: Path, two: Path) -> None:
-    """Replace each file by the other folder's if that is newer."""
+    """Copy each file that is new or newer in one folder to the other folder."""
     copies: list[tuple[Path, Path]] = []
     for here, there in ((one, two), (two, one)):
         for file in (path for path in here.rglob("*") if path.is_file() and path.name != "lock"):

@@ -65,8 +65,7 @@ def test_c4_notes_that_change_back_and_forth_end_as_they_are(vault, tmp_path):
             (root / path).unlink()
         write_files(root, branches[1 - number % 2])
         index.update()
-    # Notes that mean nothing to each other share a cosine of nought, and which of them are proposed
-    # depends on their numbers.
+    # Unrelated notes all have a cosine of zero, so which of them are proposed depends on their numbers.
     queries = (words[119], f"{words[110]} main", "valve seal")
     answers = index.answers(queries, ("keyword",))
     index.close()
@@ -198,7 +197,7 @@ def test_c22_a_note_that_may_be_read_again_is_read(world, monkeypatch):
 
 
 class Swapping:
-    """Two names for one place, exchanged by a thread as fast as possible."""
+    """A thread that puts one of two files or folders at ``place``, in turns, as fast as possible."""
 
     def __init__(self, place: Path, first: Path, second: Path) -> None:
         self.place, self.first, self.second = place, first, second

@@ -1,4 +1,4 @@
-"""The words for which faults were survived, and the version of the tested code."""
+"""The words that describe which faults were survived, and the version of the tested code."""
 
 import fault
 import pytest

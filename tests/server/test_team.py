@@ -195,7 +195,8 @@ Ask = Callable[..., Awaitable[JSON]]
 
 @pytest.fixture
 async def ask(tmp_path: Path) -> AsyncIterator[Ask]:
-    """``ask(method)`` answers a token for a folder of ``wiki``, whose notes determined the model."""
+    """``ask(method)`` calls a method with a token for one folder of ``wiki``; the vault's notes determined
+    the model."""
     root = write_files(tmp_path / "wiki", WIKI)
     allowed = token("wiki/Handbook")
     settings = Settings(

@@ -1,4 +1,4 @@
-"""The link graph: it follows the ledger, and equals a graph read from it afresh."""
+"""The link graph: it follows the ledger, and equals a graph that is newly built from the ledger."""
 
 import tempfile
 from collections.abc import Collection, Mapping

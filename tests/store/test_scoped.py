@@ -1,4 +1,4 @@
-"""The part of a ledger that belongs to some folders: no statement sees more, whatever it asks for."""
+"""The part of a ledger that belongs to some folders: no statement, whatever it reads, sees anything else."""
 
 import sqlite3
 

@@ -96,8 +96,8 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
 
 
 class ClusterHere:
-    """A cluster that embeds a batch at a time; texts in ``failing`` get no vector, nor do batches with one in
-    ``deadly``."""
+    """A cluster that embeds a batch at a time; texts in ``failing`` get no vector, nor do batches with a text
+    in ``deadly``."""
 
     def __init__(self, failing=(), deadly=()):
         self.failing, self.deadly = failing, deadly

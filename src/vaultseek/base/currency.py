@@ -51,7 +51,7 @@ class Rules:
     tags: tuple[str, ...] = ()
 
     def reason(self, stated: Stated, path: str, tags: Iterable[str]) -> str | None:
-        """Return the reason why a note is superseded, in a few words; None if no rule applies."""
+        """Return, in a few words, the reason why a note is superseded; None if no rule applies."""
         if stated.statuses:
             outdated = set(map(fold, self.statuses))
             for status in stated.statuses:

@@ -25,7 +25,7 @@ submodules."""
 
 
 def has_extra(name: str) -> bool:
-    """Return true if the extra ``name`` is installed. Does not import it."""
+    """Return true if the extra ``name`` is installed. Does not import its modules."""
     return all(importlib.util.find_spec(module) is not None for module in MODULES[name])
 
 

@@ -3,9 +3,9 @@
 Matching has a time limit, but the module ``regex`` checks the clock only every 256 steps. One step may read
 the whole text and compare each character with the whole pattern. The first search for a run of n characters
 builds a table in n³ steps, during which no other thread runs. If pattern and text are long enough for this to
-matter, or if this process does not finish soon, another process with low priority does the matching; it is
-killed when its time is up. All times are processor time, so that the result does not depend on the load of
-the machine.
+matter, or if this process does not finish soon, a separate process with low priority does the matching. That
+process is killed when its time is up. All times are processor time, so that the result does not depend on the
+load of the machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length for matching in this process; 256 steps at this size take
 at most about a second, during which other threads run."""
 HERE_SECONDS = 0.02
-"""Processor seconds after which another process takes over a match; all threads of this process count."""
+"""Processor seconds after which a separate process takes over a match; the time of all threads of this
+process counts."""
 
 
 @dataclass(frozen=True, slots=True)

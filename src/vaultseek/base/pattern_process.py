@@ -52,7 +52,8 @@ class Answer:
 
 
 def matches(pattern: str, flags: str, text: str, seconds: float, at_most: int | None) -> Answer:
-    """Match ``text`` in another process. Raises BadPattern. Running out of time is reported in the answer."""
+    """Match ``text`` in a separate process. Raises BadPattern. Running out of time is reported in the
+    answer."""
     job = {"pattern": pattern, "flags": flags, "seconds": seconds, "at_most": at_most}
     data = text.encode("utf-8", "surrogatepass")
     try:

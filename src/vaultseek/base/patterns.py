@@ -91,8 +91,8 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Pattern that finds recursion, and flags that make a set take kilobytes or let a comment hide a count.
-Within a match's time limit, recursion can take hundreds of megabytes."""
+"""Pattern that finds recursion, and flags that make a character set take kilobytes or let a comment hide a
+count. Within a match's time limit, recursion can take hundreds of megabytes."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """Pattern that finds an escape. Braces that name no property or character are not part of the escape:

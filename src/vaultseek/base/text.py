@@ -52,7 +52,7 @@ _INVISIBLE = (
 """Ranges of invisible characters, which can hide text from people. Joiners are not included, because scripts
 and emoji need them."""
 INVISIBLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
-"""The same characters, for a character class."""
+"""The invisible characters, as ranges for a character class."""
 HIDDEN = (
     f"[{INVISIBLE}]"
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
@@ -164,7 +164,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def remove_hidden(text: str) -> str:
-    """Return ``text`` without invisible characters: controls, direction marks, zero-width characters, tags.
+    """Return ``text`` without invisible characters: controls, direction marks, zero-width and tag characters.
 
     Keeps tabs and line feeds.
     """
@@ -234,7 +234,7 @@ def _unspaced_pattern() -> re.Pattern[str]:
 
 @cache
 def _apostrophe_pattern() -> re.Pattern[str]:
-    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # begins with the sign, which is faster
+    return re.compile(r"[´`](?<=[^\W\d_].)(?=[^\W\d_])")  # searching for the mark first is faster
 
 
 @cache

@@ -24,7 +24,7 @@ class ActivityReporter:
         self._logged = ""
 
     def set_state(self, state: str, reason: Reason | None) -> None:
-        """Set the state of the indexing, as shown by ``index/status``, and its reason."""
+        """Set the indexing state, as shown by ``index/status``, and the reason for it."""
         activity = self._vault.activity
         if state in ("ready", "polling"):
             self._logged = ""
@@ -66,8 +66,8 @@ class ChangedNotes:
         self._changed.set()
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
-        """Wait for the first scan and ``pause`` seconds; on later calls, wait until this ``share`` of notes
-        has changed."""
+        """On the first call, wait for the first scan and then ``pause`` seconds. On later calls, wait until
+        this ``share`` of notes has changed."""
         while True:
             await self._changed.wait()
             self._changed.clear()

@@ -19,9 +19,10 @@ class Clients:
     """The default policy: only the user's clients are served."""
 
     def guard(self, method: str, handler: Handler) -> Handler:
-        """Return a handler that answers all clients.
+        """Return a handler that answers the requests of all clients by calling ``handler``.
 
-        ``handler`` restricts its answer to the content that the current rights allow (`CURRENT_RIGHTS`).
+        ``handler`` itself restricts its answer to the content that the current rights allow
+        (`CURRENT_RIGHTS`).
         """
         return handler
 

@@ -33,7 +33,7 @@ class FailedVault:
         return self.reason.code if self.reason.code in ("vault_missing", "disk_full") else "failing"
 
     def status(self) -> VaultStatus:
-        """Return the status of the vault, with an empty index."""
+        """Return the status of the vault, whose index is reported as empty."""
         lanes = {lane: {"up": False, **reason_json(self.reason)} for lane in ("keyword", "semantic", "graph")}
         return VaultStatus(
             name=self.options.name,
@@ -62,8 +62,8 @@ class FailedVaults:
         return list(self._vaults.values())
 
     def add(self, options: VaultOptions, error: Exception, *, again: bool) -> VaultseekError:
-        """Record a failed attempt to open a vault; return the error for clients. With ``again``, retry
-        later."""
+        """Record a failed attempt to open a vault; return the error for clients. With ``again``, the attempt
+        is repeated later."""
         reason = _reason(options, error)
         if again:
             previous = self._vaults.get(options.root)

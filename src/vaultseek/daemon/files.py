@@ -33,8 +33,8 @@ class FileQueue:
         return bool(self._paths or self._later)
 
     def extent(self) -> Extent:
-        """Return the largest extent whose files have all been read; files to retry later matter only for the
-        full extent."""
+        """Return the largest scan extent whose files have all been read. Files that are waiting for a later
+        retry matter only for the full extent."""
         if not self:
             return Extent.ALL
         first = next(iter(self._paths), None)
@@ -49,8 +49,8 @@ class FileQueue:
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Move the files to read from ``changes`` to the queue, and return the rest; drop deleted files from
-        the queue."""
+        """Move the files that must be read from ``changes`` to the queue, and return the remaining changes.
+        Also remove deleted files from the queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
             self._later.pop(path, None)
@@ -63,7 +63,7 @@ class FileQueue:
         return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
 
     def next(self) -> tuple[str, ...]:
-        """Remove the next files to read from the queue and return them; to be called after ``pause``
+        """Remove the next files from the queue and return them; to be called after waiting ``pause``
         seconds."""
         part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
@@ -79,7 +79,7 @@ class FileQueue:
         return max(0.0, next(iter(self._later.values())) - time.monotonic())
 
     def retry_later(self, paths: Iterable[str]) -> None:
-        """Queue files whose reader process was killed for a later retry."""
+        """Queue files for a later retry, because their reader process was killed."""
         due = time.monotonic() + EXTRACTION_RETRY_SECONDS
         self._later |= dict.fromkeys(paths, due)
 
@@ -88,12 +88,12 @@ class FileQueue:
         self._paths = dict.fromkeys((*part, *self._paths))
 
     def record_duration(self, seconds: float) -> None:
-        """Choose the size of the next part, given the duration of the last part in seconds."""
+        """Choose the size of the next part, given how many seconds the last part took."""
         self._size = max(1, min(MOST_FILES, int(self._size * min(4.0, PART_SECONDS / max(seconds, 0.01)))))
         self._done = self._done + self._part if self else 0
 
     def clear(self) -> None:
-        """Remove all files; the next comparison of the vault finds them again."""
+        """Empty the queue; the next comparison of the vault finds the files again."""
         self._paths.clear()
         self._later.clear()
         self._done = 0
@@ -113,7 +113,7 @@ class FilePreparation:
     async def failed(self, part: tuple[str, ...], other: asyncio.Task[Any]) -> Set[str] | None:
         """Wait until the text of the files in ``part`` is extracted; return the paths to retry.
 
-        Returns None if ``other`` ends first.
+        Returns None if ``other`` completes first.
         """
         while True:
             if self._current is None:

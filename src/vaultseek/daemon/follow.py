@@ -99,7 +99,7 @@ class VaultFollower:
         self._scans.ending = ending
 
     def keep_names_ranked(self) -> None:
-        """Rank the names of changed notes for completion in the background, if the vault has many names."""
+        """In the background, rank the names of changed notes for completion, if the vault has many names."""
         if self.completer.crowded and not self._ranking_names:
             self._spawn(self._rank_names, "names")
 

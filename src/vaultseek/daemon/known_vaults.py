@@ -18,9 +18,10 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 @dataclass(frozen=True, slots=True)
 class KnownVaults:
-    """The vaults in the settings, and the open vaults that requests named by their folders.
+    """The vaults in the settings, and open vaults for which requests gave only a folder.
 
-    Vaults at ``paused`` are not kept up to date. ``storage`` returns the location of a vault's index.
+    Vaults whose folders are in ``paused`` are not kept up to date. ``storage`` returns the location of a
+    vault's index.
     """
 
     settings: Settings

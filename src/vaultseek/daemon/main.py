@@ -250,8 +250,8 @@ def _start_log() -> None:
     root = logging.getLogger()
     root.setLevel(logging.INFO)
     root.addHandler(handler)
-    # Log warnings and thread failures, because the log has a maximum size. Standard error, which may be the
-    # same file, has none.
+    # Warnings and thread failures go to the log, which has a maximum size, instead of standard error, which
+    # may be the same file but has no limit.
     logging.captureWarnings(True)
     threading.excepthook = _log_thread_failure
     # `Watcher` reads watchdog's messages, whose warnings are repeated for each folder already watched.

@@ -46,7 +46,7 @@ class Maintenance:
     async def compact(self) -> None:
         """Remove deleted text from the keyword index and the ledger, and remove outdated vectors.
 
-        Raises Busy if another program reads the ledger for a long time, IndexDamaged, or OSError.
+        Raises IndexDamaged, OSError, or Busy if another program reads the ledger for a long time.
         """
         vault = self._vault
         while await asyncio.to_thread(self._merge, purge=True):

@@ -23,7 +23,7 @@ async def follow_power() -> None:
 
 
 def is_on_battery(supplies: Path = SUPPLIES) -> bool:
-    """Return True if the machine runs only on a discharging battery; False if unknown.
+    """Return True if the machine runs only on a discharging battery; False if this is unknown.
 
     Batteries of devices such as a mouse are ignored.
     """

@@ -64,8 +64,8 @@ class Scans:
             self._ended.notify_all()
 
     def check_open(self, name: str) -> None:
-        """Check that the vault ``name`` was not closed while a client was waiting. Raises ``ending``, or
-        Unavailable."""
+        """Check that the vault ``name`` was not closed while a client was waiting. Otherwise, raises
+        ``ending`` if it is set, or else Unavailable."""
         if self._is_closed:
             raise self.ending or Unavailable(f"{name} has been closed; try again")
 

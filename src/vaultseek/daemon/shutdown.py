@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class Shutdown:
-    """A timer that kills the process, by calling ``cut_off``, ``STOP_SECONDS`` after the start of the
+    """A timer that calls ``cut_off``, which kills the process, ``STOP_SECONDS`` after the start of the
     shutdown."""
 
     def __init__(self, cut_off: Callable[[], None]) -> None:

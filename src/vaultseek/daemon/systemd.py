@@ -25,7 +25,7 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 class ServiceManager:
     """The service manager that started this daemon, as the receiver of status reports.
 
-    ``address`` is a path, a name that begins with ``@`` in the abstract namespace, or None if missing.
+    ``address`` is a path, a name in the abstract namespace (which begins with ``@``), or None if missing.
     ``watchdog`` is the interval in seconds at which the manager expects keep-alive messages, or None.
     """
 

@@ -114,8 +114,8 @@ class VaultRegistry:
     async def open_configured(self, settings: Settings, paused: frozenset[Path] = frozenset()) -> None:
         """Open the vaults in ``settings``; close removed vaults, and reopen vaults whose options changed.
 
-        The vaults at ``paused`` are opened, but their changes are not indexed. A vault that fails to open is
-        retried later and does not block the others.
+        The vaults whose folders are in ``paused`` are opened, but their changes are not indexed. A vault that
+        fails to open is retried later and does not block the others.
         """
         await (await self.begin_opening(settings, paused))
 
@@ -157,7 +157,7 @@ class VaultRegistry:
             options = follower.vault.options
             place = places.get(options.root) or self.hosting.storage(settings, options.root)
             has_moved = options.storage != place
-            # Access rights are by name, so this vault would inherit the other's.
+            # Access rights are by name, so this vault would inherit the other vault's rights.
             has_lost_name = options.root not in places and options.name.casefold() in names
             if has_moved or has_lost_name or options.paused != (options.root in paused):
                 self.close_vault(options.root)

@@ -27,8 +27,8 @@ VERSION = 2
 
 
 class Concept(NamedTuple):
-    """A term in the vault that is similar in meaning to a query, its cosine, and the number of notes that
-    contain it."""
+    """A term in the vault that is similar in meaning to a query, with the term's cosine and the number of
+    notes that contain the term."""
 
     term: str
     similarity: float
@@ -37,8 +37,8 @@ class Concept(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ConceptVocabulary:
-    """Terms with the number of notes that contain each; row ``i`` of ``vectors`` is the vector of the i-th
-    term."""
+    """Terms, and the number of notes that contain each term; row ``i`` of ``vectors`` is the vector of the
+    i-th term."""
 
     model: str
     """Fingerprint of the model that computed the vectors."""
@@ -60,7 +60,7 @@ class ConceptVocabulary:
         return dict(zip(self.terms, self.vectors, strict=True))
 
     def nearest(self, vector: Vectors, floor: float) -> Iterator[Concept]:
-        """Yield the concepts whose cosine with the unit vector is at least ``floor``, best first.
+        """Yield the concepts whose cosine with the unit vector ``vector`` is at least ``floor``, best first.
 
         Raises ValueError for a vector of a different length.
         """

@@ -50,8 +50,8 @@ def _chunks(chunks: Iterable[Chunk], properties: JSON) -> tuple[KeywordChunk, ..
 
 
 def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
-    """Yield the ids and texts of two passages made from a note's properties. They are indexed because a part
-    number, for example, may appear only in a property.
+    """Yield two passages made from a note's properties, each as an id and its text. Properties are indexed
+    because a part number, for example, may appear only in a property.
 
     The note's names and tags form a separate passage, which is never shown.
     """

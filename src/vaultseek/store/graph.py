@@ -167,7 +167,8 @@ class Graph:
         return set(self.reached(note, sys.maxsize))
 
     def common(self, note: int, most: int, weights: Mapping[int, float] = {}) -> dict[int, Common]:
-        """Return a dict from other notes to their common neighbours with ``note``; links count either way.
+        """Return a dict from other notes to the neighbours that they share with ``note``; links count in
+        either direction.
 
         Neighbours with more than ``most`` links are ignored. ``weights`` are factors below 1 for the
         Adamic-Adar weights of certain neighbours.
@@ -191,7 +192,8 @@ class Graph:
         return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
-        """Return a dict from each of ``notes`` to its neighbours, in either direction, and their degrees.
+        """Return a dict from each of ``notes`` to a dict of its neighbours, in either direction, and their
+        degrees.
 
         Unknown notes and notes with more than ``most`` neighbours are left out.
         """
@@ -205,8 +207,8 @@ class Graph:
         return neighbourhoods
 
     def reached(self, note: int, depth: int) -> dict[int, tuple[int, int]]:
-        """Return all notes within ``depth`` links in either direction, each with its distance and the note
-        before it on the path.
+        """Return a dict from each note within ``depth`` links, in either direction, to its distance and the
+        note before it on the path.
 
         The notes are sorted by distance, beginning with ``note`` itself.
         """

@@ -1,1 +1,1 @@
-"""Parts of a daemon that writes an index to an engine, or searches one there."""
+"""Parts of a daemon that writes indexes to an engine, or searches indexes in an engine."""

@@ -25,7 +25,7 @@ _WITH_PROBLEM = (
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A count in the ledger and the same count in the engine, which is None if the engine does not answer."""
+    """A count in the ledger, and the same count in the engine (None if the engine does not answer)."""
 
     of: str
     ledger: int
@@ -112,7 +112,8 @@ async def _compare(vault: OpenVault) -> Comparison:
 
 
 async def _second(vault: OpenVault) -> tuple[Number, ...]:
-    """Return the counts of the second space, if its store contains every note."""
+    """Return the counts for the second space; empty if there is no second space, or if its store is
+    incomplete."""
     second = vault.spaces.second
     if second is None or second.pending_count() != 0:
         return ()

@@ -93,8 +93,8 @@ class Searcher(Hosting):
     has_folders = False
 
     def listed(self, settings: Settings) -> Settings:
-        """Return the settings with the engine's shards as vaults, including shards that are no longer
-        there."""
+        """Return the settings with the engine's shards as vaults, including shards that have disappeared from
+        the engine."""
         settings, self.problem = with_shards(settings)
         return settings
 
@@ -133,7 +133,7 @@ class Searcher(Hosting):
     def forget(self, settings: Settings, root: Path, vault: OpenVault | None, *, drop: bool) -> bool:
         """Forget a shard; with ``drop``, also delete it.
 
-        Raises UsageError if an indexer maintains the shard, or Unavailable.
+        Raises Unavailable, or UsageError if an indexer maintains the shard.
         """
         engine = engine_of(settings)
         if engine is None:

@@ -34,7 +34,7 @@ SEARCH_WORDS, LEAST_CHARS = 3, 4
 """Number of words in a search, and minimum number of letters in each word."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Minimum share of the first notes found before a move that the same searches must find again afterwards."""
+"""Minimum share of a search's first notes, as found before a move, that it must find again after the move."""
 TRIES = 10
 """Maximum number of times that a search is repeated while part of the search is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")

@@ -49,10 +49,10 @@ class KnownShards(KnownVaults):
 
 
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
-    """Return the settings with the engine's shards as vaults, including shards that are no longer there.
+    """Return two values: the settings with the engine's shards as vaults, and a problem or None.
 
-    The second result is the reason why the list may be incomplete, if the engine does not answer; otherwise
-    None.
+    Shards that have disappeared from the engine are included. The problem is the reason why the list may be
+    incomplete, if the engine does not answer.
     """
     engine = engine_of(settings)
     known, problem = ({}, None) if engine is None else _all_shards(engine)

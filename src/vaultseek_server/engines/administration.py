@@ -40,7 +40,7 @@ def shard_of(index: Path) -> str:
 
 
 def names_of_shards(options: EngineOptions) -> dict[str, str]:
-    """Return the names of the vaults in an engine, by shard; "" for a vault to which its indexer has given no
+    """Return a dict from each shard in an engine to the name of its vault; "" if the indexer has given it no
     name.
 
     Raises Unavailable.

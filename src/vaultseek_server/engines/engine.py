@@ -87,7 +87,8 @@ class IndexedShard(PostgresEngine):
         super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
         self.writer = ShardWriter(self.backend, folder, name)
         self._last: str | None = None
-        """The position of the notes on the server, or None if it is unknown."""
+        """The position in the ledger's changes up to which the server has the notes, or None if it is
+        unknown."""
         self._lexicon = Lexicon()
         self._failure: Unavailable | None = None
         self._pending_error: Exception | None = None
@@ -103,8 +104,8 @@ class IndexedShard(PostgresEngine):
 
     @property
     def problem(self) -> Unavailable | None:
-        """The reason why the server is behind, which may be a slow sync; None if the server is up to date or
-        its state is unknown."""
+        """The reason why the server is behind, such as a slow sync; None if the server is up to date or its
+        state is unknown."""
         began = self._began
         seconds = 0.0 if began is None else time.monotonic() - began
         problem = self._failure or self.writer.lost

@@ -1,4 +1,4 @@
-"""Vectors of a shard, which the semantic worker computes, and PostgreSQL stores and searches.
+"""Vectors of a shard. The semantic worker computes them; PostgreSQL stores and searches them.
 
 The vectors are stored in half precision, which halves their size and the size of their approximate index.
 """

@@ -1,7 +1,7 @@
 """The right to write to a shard, held by one indexer at a time, and its record in the index folder.
 
 Each write is a transaction that replaces the shard's mark. A write fails if the mark is not the one that this
-index left there: either another index, such as a copied folder, writes to the shard, or the server was
+index left there: either a different index, such as a copied folder, writes to the shard, or the server was
 restored.
 """
 
@@ -26,8 +26,8 @@ log = logging.getLogger(__name__)
 class ShardFile:
     """The file in the index folder that records the index's shard.
 
-    ``name``: the shard's name, or "" before it has one. ``run``: the id of the last run of the program that
-    held the shard. ``marks``: the marks before and after the last write; the shard has one of these two.
+    ``name``: the shard's name, or "" before it has one. ``run``: the id of the last program run that held the
+    shard. ``marks``: the marks before and after the last write; the shard has one of these two.
     """
 
     def __init__(self, folder: Path) -> None:

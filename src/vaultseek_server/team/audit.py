@@ -20,7 +20,8 @@ log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Audit log in ``file``, which only the user can read; a new file is begun when it is full."""
+    """Audit log in ``file``, which only the user can read; a new file is begun when the current one is
+    full."""
 
     def __init__(self, file: Path) -> None:
         self.file = file

@@ -84,7 +84,7 @@ class TeamVerifier:
 
 
 def token_digest(token: str) -> str:
-    """Return the digest of a token, which the settings contain instead of the token."""
+    """Return the digest that the settings contain instead of a token."""
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
 
 

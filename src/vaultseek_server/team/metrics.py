@@ -112,7 +112,7 @@ async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncItera
 def _own_hosts(host: str, port: int) -> frozenset[bytes]:
     """Return the host names accepted in requests to an address on this machine; empty for other addresses.
 
-    A web page can point its own domain name at this machine and read the answer.
+    Without this restriction, a web page could point its own domain name at this machine and read the answer.
     """
     if not is_of_this_machine(host):
         return frozenset()

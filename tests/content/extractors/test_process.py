@@ -59,7 +59,7 @@ def test_a_page_is_drawn_or_there_is_none(process):
         ("canvas", b'{"nodes":' + b"[" * 5_000_000, {"damaged", "too_complex", "ends_reader"}),
         ("base", b"a: &a [x]\n" + b"b: [" + b"*a, " * 100_000 + b"]", {"damaged", "not_indexed"}),
         ("org", b"*" * 1_000_000 + b" x", set()),
-        # Its library takes quadratic memory for marked content in marked content, of which this is 2 GB.
+        # The PDF library takes quadratic memory for nested marked content: 2 GB for this file.
         pytest.param(
             "pdf",
             hostile.pdf("content " + "/P <</MCID 1>> BDC " * 30_000),
@@ -149,7 +149,7 @@ def test_the_text_of_a_pdf_is_kept_by_its_content(tmp_path: Path, monkeypatch):
     monkeypatch.setitem(EXTRACTORS, "pdf", replace(EXTRACTORS["pdf"], version=EXTRACTORS["pdf"].version + 1))
     newer = FileReader(cache=tmp_path / "texts")
     assert newer.read("b/c.pdf", data, digest).lines == first.lines
-    assert newer.process._process is not None  # another version reads the file again
+    assert newer.process._process is not None  # the new version of the file is read
     newer.process.close()
     monkeypatch.undo()
     kept.write_bytes(kept.read_bytes()[:-9] + b"damaged..")

@@ -1,7 +1,7 @@
 """Notes made to hang, crash or exhaust their reader: time is linear in their length, memory is bounded.
 
-Each is read in a child process with a time limit and a kernel memory limit, so that a crash of native code or
-a hang fails one test instead of killing the test run.
+Each note is read in a child process with a time limit and a kernel memory limit, so that a crash of native
+code or a hang fails one test instead of killing the test run.
 """
 
 import gc

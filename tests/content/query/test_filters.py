@@ -41,7 +41,7 @@ NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
 
 @dataclass
 class Facts:
-    """A note in one expression; blank lines separate blocks, lines with ``#`` sections."""
+    """A note in one expression; blank lines separate blocks, and lines with ``#`` begin sections."""
 
     path: str = "note.md"
     text: str = ""
@@ -264,7 +264,7 @@ mended"""
         ('"square rig"', True),
         ('"SQUARE  RIG"', True),
         ('"square rigs"', False),
-        ('"mast mended"', True),  # over the end of a line
+        ('"mast mended"', True),  # across a line break
         ("-rope", True),
         ("-rope*", False),
         ("-ropes", False),

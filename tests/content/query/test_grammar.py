@@ -19,7 +19,7 @@ def read(text: str) -> Query:
 
 
 def understood(text: str) -> str:
-    """``rank text | condition; condition``"""
+    """Return the parsed query as ``rank text | condition; condition``."""
     query = read(text)
     return f"{query.rank_text} | {'; '.join(query.interpreted['filters'])}".strip()
 

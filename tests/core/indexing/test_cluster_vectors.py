@@ -73,7 +73,7 @@ def test_the_index_of_a_cluster_is_that_of_the_worker(world, tmp_path, limit):
             keys += texts
             assert await cluster.embedding.keep(cluster.vectors(texts)) <= len(texts)
         assert len(set(keys)) == computed(index) > 5
-        index.worker.embed = None  # nothing is left for it to do
+        index.worker.embed = None  # the worker has nothing left to do
         await finish(index)
 
     asyncio.run(history())
@@ -87,7 +87,7 @@ def test_a_text_is_computed_once_though_the_worker_had_it_at_hand(world):
         await read(index)
         cluster = Cluster(index.vault.embedding)
         texts = await cluster.take(100)
-        await cluster.embedding._queue.fill()  # composed before the cluster's vectors come
+        await cluster.embedding._queue.fill()  # composed before the cluster's vectors arrive
         await cluster.embedding.keep(cluster.vectors(texts))
         await finish(index)
         assert computed(index) == len(texts)

@@ -17,7 +17,7 @@ UNCLEAR = "- Brot\n- Bibliotheksausweis"
 
 @pytest.fixture
 def vault_of(tmp_path: Path) -> Iterator[Callable[[dict[str, str]], World]]:
-    """Creates vaults of these notes, each in separate folders."""
+    """``vault_of(files)`` creates a vault of these notes; each vault has its own folders."""
     with ExitStack() as stack:
         number = iter(range(9))
 

@@ -1,4 +1,5 @@
-"""Many notes are read by other processes with the same result; a note that kills one affects only itself."""
+"""Many notes are read by other processes with the same result; a note that kills a process affects no
+other."""
 
 import contextlib
 from collections.abc import Callable, Iterator

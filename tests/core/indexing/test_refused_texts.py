@@ -1,6 +1,6 @@
 """A text without a vector is retried: after a start, a few times later, and whenever its note changes.
 
-Either a server refused it, or the worker crashed on it, which another program may have caused.
+Either a server refused the text, or the worker crashed on it; another program may have caused the crash.
 """
 
 from collections.abc import Callable

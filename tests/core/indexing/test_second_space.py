@@ -285,7 +285,7 @@ def test_both_spaces_move_to_an_engine_and_back_and_no_text_is_embedded_again(wo
         assert numbers() == before
         assert world.vault.ledger.vectors.embeddings_computed() == computed
         assert world.search(RUSSIAN, mode="semantic")["results"][0]["path"] == "кварц.md"
-        if storage is not LOCAL:  # what changes while it has the vectors is not forgotten afterwards
+        if storage is not LOCAL:  # changes made meanwhile must not be lost later
             (world.root / "n0.md").write_text("# Note 0\n\nNow of marble.\n")
             world.index(RUSSIAN)
             computed = world.vault.ledger.vectors.embeddings_computed()

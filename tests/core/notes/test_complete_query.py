@@ -1,4 +1,4 @@
-"""The rest of a filter before the cursor: of every operator, quoted where the grammar needs it."""
+"""Completion of the filter before the cursor, for every operator, quoted where the grammar requires it."""
 
 import json
 

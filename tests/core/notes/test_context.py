@@ -153,7 +153,7 @@ LONG_BLOCKS: Mapping[str, tuple[str, str, str]] = {
     "quote": ("cog 100", "", "> The cog {0} is the cog of step {0}. So.\n>\n"),
     "code": ("cog 100", "```sh\n", "turn cog {0} # of step {0}. then\n\n"),
 }
-"""Blocks longer than a passage: a text that opens each, their beginning, and a row."""
+"""Blocks longer than a passage: for each, the visible text that opens it, its beginning, and a row."""
 
 
 @pytest.mark.parametrize("kind", LONG_BLOCKS)

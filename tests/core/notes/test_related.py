@@ -1,4 +1,4 @@
-"""Related notes, and the minimum score of one."""
+"""Related notes, and their minimum score."""
 
 from collections.abc import Callable
 from datetime import date, timedelta

@@ -1,4 +1,5 @@
-"""Order and certainty agree: no bar rises down a list, and its length is the probability of being right."""
+"""Order and certainty agree: no bar is longer than the one above it, and bars show the probability of being
+right."""
 
 import asyncio
 from collections.abc import Callable, Iterator

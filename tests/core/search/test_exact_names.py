@@ -66,7 +66,7 @@ def test_a_name_of_the_same_words_comes_first_whatever_their_form(vault, tmp_pat
 
 
 DAYS = {f"Day {day}.md": f"Weather, work and trip of day {day}.\n" for day in range(20)}
-"""Notes that make words rare."""
+"""Further notes, so that the words of the other notes are rare."""
 
 
 @pytest.mark.parametrize(

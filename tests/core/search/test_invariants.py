@@ -100,8 +100,8 @@ def made_up(request) -> Iterator[World]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Override the fixture of this name, because it works per test. Nothing here leaves its temporary
-    folder."""
+    """Override the fixture of the same name, which runs for each test. Nothing here is written outside its
+    temporary folder."""
 
 
 queries = st.lists(
@@ -147,7 +147,7 @@ def test_results_are_few_in_order_and_each_there_once(made_up, query, chosen, mo
     assert scores == sorted(scores, reverse=True)
     assert not scores or scores[0] == 1.0
     for key in ("path", "chunk_id"):
-        values = [result[key] for result in results if result[key] is not None]  # no chunk: a property
+        values = [result[key] for result in results if result[key] is not None]  # None for a property
         assert len(set(values)) == len(values)
     assert all(chosen.min_confidence <= result["confidence"] <= 1.0 for result in results)
     assert [result["rank"] for result in results] == list(range(1, len(results) + 1))

@@ -27,7 +27,7 @@ WORDS_OF_NOTES = sorted(
 
 @dataclass
 class Sample:
-    """The sample vault and a loop to search it in."""
+    """The sample vault, and the event loop in which it is searched."""
 
     index: OpenVault
     loop: asyncio.AbstractEventLoop
@@ -50,8 +50,8 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sample]:
 
 @pytest.fixture(autouse=True)
 def _own_directories() -> None:
-    """Override the fixture of this name, because it works per test. Nothing here leaves its temporary
-    folder."""
+    """Override the fixture of the same name, which runs for each test. Nothing here is written outside its
+    temporary folder."""
 
 
 @settings(max_examples=80, deadline=None)

@@ -1,4 +1,4 @@
-"""Text of another kind than a query: extensions in a sentence, and nothing but stop words."""
+"""Pasted text that is not a query: a sentence with file extensions, or nothing but stop words."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,5 @@
-"""The steps of a search: each returns a new value, modifies no other, and the trace keeps them all."""
+"""The steps of a search: each returns a new value and modifies no other value, and the trace keeps all
+values."""
 
 import asyncio
 import copy

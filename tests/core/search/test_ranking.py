@@ -25,7 +25,7 @@ from vaultseek.store.ledger import NoteRow
 
 @dataclass(frozen=True)
 class Given:
-    """One lane's scores by note, and those of further notes that it knows but does not propose."""
+    """One lane's scores by note, and the scores of further notes that the lane knows but does not propose."""
 
     name: str
     scores: Mapping[str, float]

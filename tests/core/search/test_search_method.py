@@ -1,4 +1,4 @@
-"""The name for the lanes that found something."""
+"""The name of the search method, given the lanes that found something."""
 
 import itertools
 

@@ -63,7 +63,7 @@ def test_vectors_are_those_of_sentence_transformers(tiny_embedding: Path) -> Non
 
 @pytest.fixture
 def eight_bits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make the processor report eight-bit products; onnxruntime computes them on any processor."""
+    """Make the processor report eight-bit multiplication; onnxruntime can do it on any processor."""
     monkeypatch.setattr("vaultseek.semantic.inference.bert.multiplies_eight_bits", lambda: True)
 
 

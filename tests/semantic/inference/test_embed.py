@@ -1,4 +1,5 @@
-"""Vectors are checked; a failing text affects no other; the fast way equals the general one."""
+"""Vectors are checked, a failing text affects no other text, and the fast encoder's vectors equal the general
+one's."""
 
 import shutil
 import warnings

@@ -1,4 +1,4 @@
-"""A search interrupts the embedding of every worker, also of those that it does not ask."""
+"""A search interrupts the embedding of every worker, even of workers that the search does not use."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""When Chroma is used for vectors: by the setting, their size and the machine's memory."""
+"""Whether Chroma is used for vectors, by the setting, the vectors' size and the machine's memory."""
 
 from pathlib import Path
 

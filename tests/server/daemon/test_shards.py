@@ -101,7 +101,8 @@ class Searcher:
             await follower.rescan()
 
     async def partial(self, query: str = "pump") -> tuple[set[str], dict[str, str]]:
-        """Return whose notes a search of all shards finds, and its report on each shard."""
+        """Return the vaults whose notes a search of all shards finds, and the search's report on each
+        shard."""
         answer = await self.call("search/all", query=query, mode="keyword")
         found = {Path(each["path"]).stem for each in answer["results"]}
         return found, {each["vault"]: each["reason"] for each in answer["partial"]}

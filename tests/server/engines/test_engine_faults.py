@@ -152,7 +152,7 @@ def test_an_engine_that_is_killed_while_it_is_written_to(tmp_path, engine, serve
         catch_up(vault)
         assert vault.keyword_reason() is None
         assert is_as_fresh(vault, tmp_path / "fresh")
-        # The texts of two notes are new, for a passage and a note each; of none the vector was made twice.
+        # Two notes have new texts, one for a passage and one for the note; no vector was computed twice.
         assert vault.ledger.vectors.embeddings_computed() == embedded + 4
 
 
@@ -308,7 +308,8 @@ def test_two_indexers_of_one_shard_do_not_mix_it(tmp_path, engine, monkeypatch):
                 assert re.search(expected, reason.text)
             assert search(vault, "path:lamp")[0] == ["lamp.md"]
             assert is_as_fresh(other, tmp_path / "fresh")
-        # From here on, the other counts as silent: this one has the shard again, with none of its rows.
+        # From here on, the other indexer counts as silent: this one has the shard again, with none of its
+        # rows.
         monkeypatch.setattr(heartbeat_module, "SILENCE_SECONDS", 0.0)
         catch_up(vault)
         assert vault.keyword_reason() is None

@@ -1,4 +1,4 @@
-"""Terms cached by a snapshot: bounded, right after every change, and the same in every thread."""
+"""Terms cached by a snapshot: bounded, correct after every change, and the same in every thread."""
 
 import threading
 from pathlib import Path
@@ -15,7 +15,7 @@ WORDS = ("red", "green", "blue", "kettle", "tea", "pot", "water", "leaf")
 
 
 def note(number: int) -> KeywordDocument:
-    """A note with two passages of words, and every third time code."""
+    """A note with two passages of words; every third note also has code."""
     prose = [" ".join(WORDS[(number * step + at) % 8] for at in range(6)) for step in (1, 3)]
     code = "kettle()" if number % 3 == 0 else ""
     chunks = tuple(KeywordChunk(f"{number}.{at}", text, code) for at, text in enumerate(prose))

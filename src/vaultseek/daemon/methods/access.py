@@ -30,7 +30,7 @@ Find = Callable[[VaultParams], Awaitable[SeenFollower]]
 ConfigError."""
 FindAll = Callable[[AllVaultsParams], Awaitable[Mapping[str, SeenFollower | Exception]]]
 """Function that returns the requested vaults, or all vaults, by name. Instead of a vault that cannot be
-opened, it returns the exception. Raises UsageError if there are no vaults, VaultMissing or ConfigError."""
+opened, it returns the exception. Raises VaultMissing, ConfigError, or UsageError if there are no vaults."""
 
 
 def whole(follower: SeenFollower) -> VaultFollower:

@@ -35,7 +35,8 @@ LISTED: Mapping[str, Listed] = {
 
 
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
-    """Add ``currency`` to an answer, and to its items, if the note is not current."""
+    """Add ``currency`` to an answer, and to each of its items, if the note that it describes is not
+    current."""
     listed = LISTED[method]
     items = _objects(answer, listed.keys) if listed.keys else ()
     notes = [(answer, answer.get("path")), *((item, item[listed.path]) for item in items)]

@@ -188,7 +188,7 @@ def _check_model(follower: VaultFollower) -> None:
 
 
 def _vector(text: str) -> Vectors:
-    """Decode a vector from base64. If the text is invalid, return an empty vector, which fits no model."""
+    """Decode a vector from base64. If the base64 is invalid, return an empty vector, which fits no model."""
     try:
         return np.frombuffer(base64.b64decode(text, validate=True), "<f4").astype(np.float32)
     except (binascii.Error, ValueError):

@@ -60,7 +60,7 @@ CONCURRENT_SEARCHES = 4
 """Maximum number of concurrent searches of each type: by words only, with a filter, and with a regular
 expression, which may take long."""
 PREFIX_NAMES = 64
-"""Maximum number of names with the typed prefix to consider."""
+"""Maximum number of names beginning with the typed text that are considered."""
 
 
 class SearchMethods:
@@ -231,7 +231,8 @@ class SearchMethods:
 
 
 def _with_aliases(answer: JSON) -> JSON:
-    """Return ``answer`` with the number of results, and with additional field names that other tools use."""
+    """Return ``answer`` with the number of results, and with some fields repeated under the names that other
+    tools use."""
     partial = [part["lane"] for part in answer["partial"]]
     for result in answer["results"]:
         lanes = result.get("lanes")
@@ -245,7 +246,8 @@ def _with_aliases(answer: JSON) -> JSON:
 
 
 def _prefix_named(parsed: ParsedRequest, follower: SeenFollower) -> tuple[int, ...]:
-    """Return the ids of notes whose names begin with the query as typed, or with its ranked words.
+    """Return the ids of notes whose names begin with the query as typed, or with the words of the query that
+    are used for ranking.
 
     Exact names come first, then the notes opened most often.
     """

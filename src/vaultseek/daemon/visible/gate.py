@@ -24,9 +24,9 @@ ALLOWED = frozenset((
 FOR_AGENTS = ALLOWED | {
     "graph/overview", "graph/path", "graph/suggest", "vault/table", "vault/stale", "agents/given",
 }  # fmt: skip
-"""Methods for the user's agents while some notes are hidden from them."""
+"""Methods for the user's agents while some notes are hidden from agents."""
 NOT_FOR_AGENTS = frozenset(("agents/history", "agents/forget"))
-"""Methods forbidden to agents: only the user may see and delete the record of their answers."""
+"""Methods forbidden to agents: only the user may see and delete the record of answers given to agents."""
 TIMES = 3
 """Maximum number of attempts to answer an agent's request if more notes are hidden during an attempt."""
 
@@ -35,7 +35,7 @@ class AccessControl:
     """Access control that admits all requests from the user and shows other clients only what they may see.
 
     ``names`` returns the configured vaults included in a client's rights; ``counts`` returns the counts of a
-    vault's visible notes. ``hide`` returns the entries hidden from agents, and raises ConfigError if the
+    vault's visible notes. ``hide`` returns the entries of ``[agents] hide``, and raises ConfigError if the
     setting is invalid.
     """
 

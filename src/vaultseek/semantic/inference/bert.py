@@ -1,13 +1,13 @@
-"""BERT encoders: texts are tokenized, and a network turns them into unit vectors in batches.
+"""BERT encoders, which tokenize texts and compute a unit vector for each text, in batches.
 
 Most small embedding models, including the bundled one, are BERT encoders. Computing them without torch,
 transformers and sentence-transformers makes start-up seconds faster, saves 300 MB of memory, and takes a
-third of the time for a short query; the vectors of passages agree to six digits. `embed` runs all other
-models with sentence-transformers.
+third of the time for a short query; the vectors of passages are the same to six digits. `embed` runs all
+other models with sentence-transformers.
 
 Two networks compute the same vectors: `OnnxNetwork` and, for many texts, `TorchNetwork`, which uses bfloat16
-on processors that support it natively. On processors with native eight-bit products, queries use eight-bit
-weights. The weights for passages are in memory only while passages are being embedded.
+on processors that support it natively. On processors with native eight-bit multiplication, queries use
+eight-bit weights. The weights for passages are in memory only while passages are being embedded.
 
 Mean pooling and unit length as in Reimers and Gurevych, *Sentence-BERT* (2019).
 """
@@ -49,8 +49,7 @@ memory."""
 
 
 class NetworkOnDemand:
-    """A network that ``make`` creates at the first call, and that is discarded when it has been idle for a
-    while."""
+    """A network that is created by ``make`` when first called, and discarded after a while without calls."""
 
     def __init__(self, make: Callable[[], Network], idle_seconds: float = PASSAGES_SECONDS) -> None:
         self._make = make
@@ -140,9 +139,9 @@ class BertParts:
     """The parts of a BERT model, read from its files.
 
     ``tokenize`` returns the tokens of each text, including special ones, up to the length of ``positions``.
-    ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens left
-    for a text after special tokens and prompt. ``is_mean`` means mean pooling instead of the first token's
-    vector. ``tensors_again`` reads the tensors once more, or raises WorkerUnavailable.
+    ``prompts`` are the texts put before passages and before queries. ``window`` is the number of tokens that
+    a text may have, not counting special tokens and prompt. ``is_mean`` selects mean pooling instead of the
+    first token's vector. ``tensors_again`` reads the tensors once more, or raises WorkerUnavailable.
     """
 
     fingerprint: str
@@ -264,7 +263,7 @@ class BertEncoder:
             return np.asarray(pooled / np.linalg.norm(pooled, axis=1, keepdims=True), dtype=np.float32)
 
     def _shares(self, lengths: NDArray[np.int32], longest: int) -> Vectors:
-        """Return the share of each token in the vector of its text: ``(texts, 1, longest)``."""
+        """Return each token's share in its text's vector: ``(texts, 1, longest)``."""
         pooled = np.minimum(lengths, longest if self._is_mean else 1)[:, None]
         return ((np.arange(longest) < pooled) / np.maximum(pooled, 1))[:, None].astype(np.float32)
 
@@ -278,7 +277,7 @@ def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
 
 
 def multiplies_eight_bits() -> bool:
-    """Return true if the processor reports native eight-bit products; False if unknown."""
+    """Return true if the processor reports native eight-bit multiplication; False if this is unknown."""
     return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 
@@ -299,8 +298,8 @@ def padded(rows: Sequence[Sequence[int]]) -> tuple[NDArray[np.int64], NDArray[np
 def batches_by_length(lengths: Sequence[int], tokens: int) -> Iterator[list[int]]:
     """Yield the indexes of texts in batches of similar length, to save padding.
 
-    The longest texts come first, so that memory peaks once. A batch has up to ``tokens`` tokens, including
-    padding, or contains a single text.
+    The longest texts come first, so that memory use peaks only once. A batch has up to ``tokens`` tokens,
+    including padding, or contains a single text.
     """
     batch: list[int] = []
     for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):

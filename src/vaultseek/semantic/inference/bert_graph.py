@@ -46,7 +46,7 @@ class Weights:
     def mapped(self, file: Path, name: str, *shape: int) -> NDArray[np.float32]:
         """Return the tensor ``name``, memory-mapped from ``file`` so that only used parts are read.
 
-        If the file does not store it as float32, return a copy. Raises the errors of `get`.
+        If the tensor is not stored as float32, return a copy. Raises the errors of `get`.
         """
         array, place = self.get(name, *shape), self._places[name]
         if place["dtype"] != "F32":
@@ -90,7 +90,7 @@ class Weights:
 
 
 _EIGHT_BITS = 4
-"""Accuracy level of onnxruntime's products with low-bit weights. At this level, the other factor is also
+"""Accuracy level of onnxruntime's multiplications by low-bit weights. At this level, the other factor is also
 rounded to eight bits, with one scale per block."""
 
 Matrix = NDArray[np.float32]
@@ -132,8 +132,8 @@ class EightBitTensors:
         self._quantized = tensors.quantized
 
     def quantized(self, name: str, rows: int, width: int) -> QuantizedMatrix | EightBitMatrix | None:
-        """Return the weights ``name`` in eight bits, or unchanged if they have fewer bits; None if they do
-        not fill whole blocks.
+        """Return the weights ``name`` in eight bits, or unchanged if they already have fewer bits. Return
+        None if they do not fill whole blocks.
 
         Raises the errors of `get`.
         """
@@ -147,7 +147,7 @@ Tensors = FileTensors | EightBitTensors
 
 
 def embeddings(shape: BertShape, weights: Weights, file: Path) -> tuple[Matrix, Matrix]:
-    """Return the vectors of the tokens and the vectors of the positions, each as ``(count, width)``.
+    """Return two arrays ``(count, width)``: the token vectors and the position vectors.
 
     The token vectors stay in the ``file`` with the weights: they make up half of a small model, and a query
     needs only a few rows.
@@ -157,7 +157,7 @@ def embeddings(shape: BertShape, weights: Weights, file: Path) -> tuple[Matrix, 
 
 
 def position_embeddings(shape: BertShape, weights: Tensors) -> Matrix:
-    """Return the position vectors plus the vector of the first text type: ``(count, width)``."""
+    """Return the position vectors plus the vector of the first token type: ``(count, width)``."""
     positions, kinds = (f"embeddings.{name}_embeddings.weight" for name in ("position", "token_type"))
     kind = weights.get(kinds, weights.rows(kinds), shape.width)[0]
     vectors: Matrix = weights.get(positions, weights.rows(positions), shape.width) + kind

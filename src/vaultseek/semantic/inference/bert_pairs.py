@@ -1,5 +1,5 @@
-"""BERT cross-encoders, which score each pair of query and passage with the same network as embedding
-encoders.
+"""BERT cross-encoders, which score pairs of query and passage. Their network is the one that embedding models
+use.
 
 A cross-encoder reads query and passage as one text with two token types; the score comes from the first
 token's vector. Without torch and sentence-transformers, the model is loaded in a fraction of the time. The
@@ -60,7 +60,7 @@ class BertReranker:
         width = shape.width
         self._words, self._positions = embeddings(shape, tensors, directory / WEIGHTS)
         kinds = tensors.get(_KINDS, tensors.rows(_KINDS), width)
-        # The positions already include the first token type.
+        # The position vectors already include the vector of the first token type.
         self._kinds = kinds - kinds[0]
         self._pooler = _linear(tensors, "pooler.dense", width, width)
         self._classifier = _linear(tensors, "classifier", 1, width)
@@ -73,7 +73,7 @@ class BertReranker:
         self.threads = processors()
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
-        """Return one batch per pair: larger batches are not faster, and more work would be lost at a
+        """Return one batch per pair: larger batches are not faster, and would lose more work at a
         deadline."""
         pairs = self._tokenizer.encode_batch([(query, text) for text in texts])
         return [Batch([number], partial(self._scores, pair)) for number, pair in enumerate(pairs)]

@@ -1,7 +1,7 @@
 """The network of a BERT encoder in bfloat16, computed with torch.
 
-Compared with float32, it takes half the time on processors with native bfloat16 products, and more time on
-other processors. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk imports
+Compared with float32, it takes half the time on processors with native bfloat16 multiplication, and more time
+on other processors. Importing torch takes seconds and 200 MB, so only a process for embedding in bulk imports
 it.
 """
 
@@ -19,7 +19,8 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """Return true if torch is installed and the processor reports native bfloat16; False if unknown."""
+    """Return true if torch is installed and the processor reports native bfloat16; False if this is
+    unknown."""
     return has_extra("torch") and not _NATIVE.isdisjoint(processor_flags())
 
 
@@ -27,7 +28,7 @@ class TorchNetwork:
     """A network with layers in bfloat16; the first norm and the final pooling use float32.
 
     Computes in the caller's thread; several threads may use the network at the same time. Raises KeyError or
-    ValueError if shape and weights do not fit.
+    ValueError if the weights do not fit the shape.
     """
 
     def __init__(self, shape: BertShape, weights: Tensors) -> None:

@@ -37,15 +37,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Embedded:
-    """Vectors of texts. ``failed`` contains the index of each text without a vector, and the reason; the rows
-    of these texts are NaN."""
+    """Vectors of texts. ``failed`` contains pairs of index and reason for the texts without a vector; their
+    rows are NaN."""
 
     vectors: Vectors
     failed: tuple[tuple[int, str], ...] = ()
 
 
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
-    """Load the model ``name``, from ``directory`` unless it is the bundled model or the stand-in for tests.
+    """Load the model ``name`` from ``directory``, unless ``name`` means the bundled model or the stand-in for
+    tests.
 
     With ``half``, a BERT model computes in bfloat16, for embedding many texts. Nothing is downloaded and no
     code from the model's folder runs. Raises a one-line `ConfigError` if the model is missing, damaged or not
@@ -215,7 +216,7 @@ class HashingEncoder:
     """Encoder that hashes lower-case words: texts that share words get similar vectors, other texts nearly
     orthogonal ones.
 
-    ``hashing-<n>`` has ``n`` dimensions instead of the default, for testing a change of model.
+    ``hashing-<n>`` has ``n`` dimensions instead of the default number, for testing a change of model.
     """
 
     window = limits.MODEL_WINDOW

@@ -41,12 +41,12 @@ class Reranker(Protocol):
 
     def batches(self, query: str, texts: Sequence[str]) -> Sequence[Batch]:
         """Split the scoring of ``texts`` into batches, in the order of the texts. Each batch returns the
-        scores of its own texts, in (0, 1)."""
+        scores, in (0, 1), of its own texts."""
 
 
 class TimedReranker:
-    """A cross-encoder that scores as many pairs as fit into a time limit. The measured time per pair shows
-    how many fit."""
+    """A cross-encoder that scores as many pairs as fit into a time limit. The measured time per pair
+    determines how many pairs fit."""
 
     def __init__(self, model: Reranker) -> None:
         self._model = model
@@ -58,9 +58,9 @@ class TimedReranker:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
         ``until`` is a deadline by `time.monotonic`. Texts that cannot be scored by then get NaN, starting
-        with the last one. If no text fits, the time for one pair is measured again after the answer.
-        Otherwise a machine that was busy once would count as slow forever. Raises ValueError if the model
-        returns anything but scores.
+        with the last one. If no text fits, the time for one pair is measured again after the answer, so that
+        a machine that was busy once does not count as slow forever. Raises ValueError if the model returns
+        anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         done = 0
@@ -101,7 +101,7 @@ class TimedReranker:
 
 
 class SentenceReranker:
-    """A sentence-transformers ``CrossEncoder`` with one score per pair, run by that library."""
+    """A ``CrossEncoder`` with one score per pair, run by sentence-transformers."""
 
     threads = 1
     all_at_once = False

@@ -1,9 +1,9 @@
 """Embedding and reranking by a server with an API like OpenAI's: ``POST /embeddings`` and ``POST /rerank``.
 
 Ollama, TEI, vLLM, LM Studio and llama.cpp have this API. A server may be slow, busy, gone or hostile. So
-every call has a deadline and every answer a limit, and no redirect is followed. A server that failed is not
-called for a while, so that no search waits for it; callers retry background work. When a text is refused, a
-harmless text is sent to see whether the server refuses everything.
+every call has a deadline, every answer is limited in size, and no redirect is followed. A server that failed
+is not called for a while, so that no search waits for it; callers retry background work. When a text is
+refused, a harmless text is sent to see whether the server refuses everything.
 """
 
 import asyncio
@@ -39,7 +39,8 @@ WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
 rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine between two vectors of the same text at which their model counts as unchanged."""
+"""Minimum cosine between the recorded and the current vector of a text at which the model counts as
+unchanged."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200
 _TEXT_STATUSES = frozenset([400, 413, 422])
@@ -81,7 +82,7 @@ class Server:
         if time.monotonic() < self._down_until:
             raise WorkerUnavailable(self._reason)
         data = json.dumps({**body, "model": self._service.model} if self._service.model else body).encode()
-        # Some servers repeat the texts.
+        # Some servers repeat the texts in their answer.
         most_bytes = limits.SERVED_ANSWER_BYTES + len(data) + numbers * limits.SERVED_NUMBER_BYTES
         call = self._post(self._service.url.rstrip("/") + path, data, seconds, most_bytes)
         answer = asyncio.run_coroutine_threadsafe(call, self._loop).result()
@@ -179,10 +180,10 @@ class ServedEncoder:
         return vectors
 
     def _vectors(self, texts: Sequence[str], *, query: bool = False, in_background: bool = False) -> Vectors:
-        """Return unit vectors. Raises ValueError if a text is at fault, and WorkerUnavailable if the server
-        is at fault.
+        """Return unit vectors. Raises ValueError if a text is the cause of a failure, and WorkerUnavailable
+        if the server is.
 
-        For background work, the text is at fault if a harmless text succeeds.
+        For background work, the text is the cause if a harmless text succeeds.
         """
         for _ in range(2 if in_background else 1):
             try:

@@ -3,7 +3,7 @@
 Cosines from different models cannot be compared: 0.3 is near for one model, and 0.8 is far for another. So
 each model has its own curve from cosine to confidence. An English model cannot read Russian. The tokenizer
 shows this, so the model need not be run. An English word consists of one or two pieces of the vocabulary, and
-a German word of two or three; a word in another script is spelled letter by letter or unknown.
+a German word of two or three; a word in a different script is split into single letters or is unknown.
 """
 
 import re
@@ -23,8 +23,8 @@ _CENTRE = Path(__file__).with_name("multilingual-e5-small-centre.npy")
 and English abstracts from three sciences.
 
 All vectors of multilingual-e5-small are close together, and short or vague queries are close to everything.
-The query's product with the centre shows how close the query is to everything. This product is subtracted
-from each cosine, so that the difference shows which texts are near this query in particular."""
+The query's product with this mean (the centre) shows how close the query is to everything. The product is
+subtracted from each cosine, so that the difference shows which texts are near this query in particular."""
 CHARACTERS_PER_WORD = 2
 """Number of characters that count as one word in unspaced scripts."""
 
@@ -35,8 +35,8 @@ class Calibration:
 
     ``meaning_curve`` is the intercept and slope of the logistic curve from cosine to confidence; if the model
     has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces`` is
-    the maximum mean number of pieces per word in a text that the model reads well. ``reads_all`` is true for
-    a model with an unknown tokenizer, which is assumed to read every text.
+    the maximum mean number of pieces per word in a text that the model reads well. ``reads_all`` is true if
+    the tokenizer is unknown; the model is then assumed to read every text.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)
@@ -45,8 +45,8 @@ class Calibration:
     reads_all: bool = False
 
     def curve(self, query: NDArray[np.float32]) -> tuple[float, float]:
-        """Return the intercept and slope of the curve from cosine to confidence for the unit vector
-        ``query``."""
+        """Return the intercept and slope of the curve from cosine to confidence; ``query`` is the query's
+        unit vector."""
         if self.centre is None or query.shape != self.centre.shape:
             return self.meaning_curve
         intercept, slope = self.meaning_curve
@@ -58,12 +58,12 @@ _SERVED = Calibration(reads_all=True)
 _BY_FINGERPRINT = {
     MULTILINGUAL.fingerprint: Calibration((-4.1, 28.0), 3.0, np.load(_CENTRE, allow_pickle=False))
 }
-"""Calibrations by fingerprint. The multilingual model's curve was set by hand, on questions in four
-languages, some of them not the notes' language: hardly any of these questions fall below
-`search.nothing_below`. Logistic curves fitted on all sets but one were two to four times as steep; with them,
-a quarter of the English questions about Chinese notes fell below that limit. Removing the language
-(``question.py``) shortens a question's vector to .62 before it is scaled to 1, so the slope was multiplied by
-.62."""
+"""Calibrations by fingerprint. The multilingual model's curve was set by hand, with questions in four
+languages about notes in the same language or a different one. Hardly any of these questions fall below
+`search.nothing_below`. Logistic curves fitted on all sets of questions but one were two to four times as
+steep; with them, a quarter of the English questions about Chinese notes fell below that limit. Removing the
+language (``question.py``) shortens a question's vector to .62 before it is scaled to 1, so the slope was
+multiplied by .62."""
 
 
 def calibration_of(fingerprint: str) -> Calibration:

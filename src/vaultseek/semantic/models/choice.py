@@ -50,7 +50,7 @@ class VaultModels:
         return f"{self.main.name}, {self.second.name} for questions in other languages"
 
     def of_vault(self, foreign_share: float) -> VaultModels:
-        """Choose the models for a vault by the share of its notes that are not in English, in [0, 1]."""
+        """Choose the models for a vault by the share, in [0, 1], of its notes that are not in English."""
         if not self.automatic:
             return self
         why = f"chosen because {foreign_share:.0%} of the notes are not in English"

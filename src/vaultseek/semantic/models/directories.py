@@ -54,8 +54,8 @@ def is_bundled(name: str) -> bool:
 
 
 def model_directory(name: str) -> Path:
-    """Return the folder of the model ``name``, which is the bundled model, an absolute path, a fetched model,
-    or a model from a package.
+    """Return the folder of the model ``name``: the bundled model, a folder given by its absolute path, a
+    fetched model, or a model from a package.
 
     Raises `ConfigError` if there is no such model.
     """
@@ -101,8 +101,8 @@ def packaged_digest(directory: Path) -> str | None:
 
 
 def package_path(package: str, name: str) -> Path | None:
-    """Return the path of the file or folder ``name`` in an installed package, without importing the package;
-    None if it is missing."""
+    """Return the path of the file or folder ``name`` in an installed package, without importing the package.
+    Return None if the path or the package is missing."""
     return next(filter(Path.exists, (place / name for place in _package_places(package))), None)
 
 

@@ -33,7 +33,7 @@ def installed_models() -> Iterator[InstalledModel | ConfigError]:
     except ConfigError as error:
         yield error
     for model in PACKED.values():
-        with suppress(ConfigError):  # it need not be installed
+        with suppress(ConfigError):  # the model need not be installed
             yield describe_packed(model)
     folder = paths.models_directory()
     fetched = sorted(folder.iterdir()) if folder.is_dir() else []

@@ -30,7 +30,8 @@ class PackedModel:
     """A model by its name in the settings, and the file that contains it.
 
     ``extra`` is the extra of vaultseek that installs ``package``. ``prompts`` are the texts put before
-    passages and before queries; ``window`` is the number of tokens left for a text after a prompt.
+    passages and before queries; ``window`` is the number of tokens that a text may have, not counting the
+    prompt.
     """
 
     name: str

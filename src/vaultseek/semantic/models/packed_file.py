@@ -2,7 +2,7 @@
 
 All numbers are little-endian. The file contains, in this order:
 
-1. ``E5S1``, a version, seven sizes (width, layers, heads, inner width, tokens, positions, kinds of text), the
+1. ``E5S1``, a version, seven sizes (width, layers, heads, inner width, tokens, positions, token types), the
   epsilon of the norms, and the size of a block of four-bit numbers;
 2. the number of pieces, the tokens for begin, end, padding and unknown pieces, and the length of all pieces
   in bytes; the start of each piece, and the end of the last one; a score for each piece; the pieces in UTF-8;
@@ -154,7 +154,7 @@ _ZERO = 8
 
 
 class QuantizedMatrix:
-    """A matrix ``(rows, width)`` kept in four bits; rows are returned as float32."""
+    """A matrix ``(rows, width)`` of four-bit numbers; rows are returned as float32."""
 
     bits, block = 4, BLOCK
 
@@ -166,7 +166,7 @@ class QuantizedMatrix:
         return self.shape[0]
 
     def __getitem__(self, rows: NDArray[Any] | slice) -> NDArray[np.float32]:
-        """Return rows by number, given as an array of any shape: ``(*rows.shape, width)``."""
+        """Return rows by their numbers, an array of any shape; the result is ``(*rows.shape, width)``."""
         blocks = self._blocks[rows]
         numbers = _numbers(blocks).astype(np.float32) - _ZERO
         return (numbers * _scales(blocks)).reshape(*blocks.shape[:-2], self.shape[1])

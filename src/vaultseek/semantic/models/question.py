@@ -18,8 +18,8 @@ MEANS = {MULTILINGUAL.fingerprint: Path(__file__).with_name("multilingual-e5-sma
 """Files with the mean vectors of questions, by the model's fingerprint. Each file has one row per language,
 and is written by ``scripts/language_means.py``."""
 COMMON_SHARE = 0.6
-"""Share of the mean vector of all questions that is subtracted from a question. With the whole mean
-subtracted, answers to questions in the language of the notes would be worse."""
+"""Share of the questions' mean vector that is subtracted from each question's vector. If the whole mean were
+subtracted, answers to questions in the notes' own language would be worse."""
 
 
 def without_language(vector: Vectors, fingerprint: str) -> Vectors:
@@ -36,8 +36,8 @@ def without_language(vector: Vectors, fingerprint: str) -> Vectors:
 
 @cache
 def _language_space(fingerprint: str) -> tuple[Vectors, Vectors]:
-    """Return the mean over all languages, and orthonormal rows that span the languages' differences from
-    it."""
+    """Return the mean over all languages, and orthonormal rows that span the languages' differences from this
+    mean."""
     means = np.load(MEANS[fingerprint], allow_pickle=False).astype(np.float64)
     common = means.mean(axis=0)
     differences = np.linalg.svd(means - common, full_matrices=False)[2][:-1]

@@ -16,7 +16,7 @@ from vaultseek.semantic.models.packed import PACKED, PackedCounter
 TOKEN_CACHE_WORDS = 100_000
 """Maximum number of words in a counter's cache."""
 TOKEN_CACHE_WORD_CHARS = 100
-"""Maximum length in characters of a cached word; longer words are rare and would fill the cache."""
+"""Maximum length of a cached word, in characters. Longer words rarely recur, and would take much memory."""
 
 ASCII_PUNCTUATION = "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 IDEOGRAPHS = (
@@ -29,7 +29,7 @@ PUNCTUATION = "\u2010-\u2027\u3001-\u3003\u3008-\u3011"
 
 
 class TokenCounter:
-    """A callable that returns the number of tokens in a text, without ``[CLS]`` and ``[SEP]``.
+    """A callable that returns the number of tokens in a text, not counting ``[CLS]`` and ``[SEP]``.
 
     BERT's WordPiece tokenizer splits each word separately, so counts are cached per word and only new words
     are tokenized. Other tokenizers get the whole text. ``additive`` is true for WordPiece: the count for two

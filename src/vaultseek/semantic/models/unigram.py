@@ -37,7 +37,8 @@ _KEPT = "\uff5e"
 
 
 class Pieces:
-    """Strings in one UTF-8 text; ``edges`` contains the start of each string, and the end of the last one."""
+    """Strings stored as one UTF-8 string; ``edges`` contains the start of each string, and the end of the
+    last one."""
 
     def __init__(self, text: bytes, edges: array[int]) -> None:
         self._text = text
@@ -96,8 +97,7 @@ class KeyTable:
         """Build the map from ``keys`` and their ``numbers``. If a key occurs several times, its last number
         counts.
 
-        All keys are entered together: each at its own place if that is free, otherwise at the next free
-        place.
+        All keys are entered together: each in its own slot if that is free, otherwise in the next free slot.
         """
         bits = (2 * len(keys)).bit_length()
         size, self._shift = 1 << bits, 64 - bits

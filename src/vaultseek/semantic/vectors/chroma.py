@@ -21,8 +21,8 @@ _HNSW = {
     "batch_size": 1000,
     "sync_threshold": 2_000,
 }
-"""Options of Chroma's HNSW index. In addition to the graph, Chroma keeps the vectors of up to
-``sync_threshold`` writes in memory."""
+"""Options of Chroma's HNSW index. In addition to the graph, Chroma keeps in memory the vectors of up to
+``sync_threshold`` writes."""
 
 
 class ChromaIndex:

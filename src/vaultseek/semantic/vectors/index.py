@@ -1,4 +1,4 @@
-"""Vector index, which finds the nearest vectors with exact filters.
+"""Vector index, which finds the nearest vectors and filters exactly.
 
 Normally, a matrix of all vectors is scanned, which is exact; the matrix's files are the source of truth. If
 there are many vectors, an approximate index proposes candidates, which are scored in full precision. If that
@@ -64,7 +64,7 @@ class VectorIndex:
 
     @property
     def has_proposals(self) -> bool:
-        """True if an approximate index is ready. Reading this property starts the index if one is needed."""
+        """True if an approximate index is ready. Reading this property starts that index if it is needed."""
         snapshot, proposals = self._current
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
@@ -133,7 +133,8 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index reads all rows. So does every scan, before the index is ready or for a filter.
+        # Filling the index reads all rows. So does each scan for a filter, and each scan before the index is
+        # ready.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:

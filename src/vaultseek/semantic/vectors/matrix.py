@@ -1,7 +1,8 @@
 """The vectors of a collection as one matrix, which is scanned completely for every query.
 
 Vectors are first scored with eight-bit integers. The error of such a score is bounded, so full precision is
-needed only to choose among possible results. The answer is the same as in full precision.
+needed only to choose among possible results. The answer is the same as if all vectors were scored in full
+precision.
 """
 
 from __future__ import annotations
@@ -91,7 +92,8 @@ class Codes:
 class Snapshot:
     """A snapshot of the matrix: the vector, number and note of each row; the note is -1 for a deleted row.
 
-    ``notes_end`` is greater than every note. Without ``codes``, the rows are scored in full precision.
+    ``notes_end`` is greater than every note's number. Without ``codes``, the rows are scored in full
+    precision.
     """
 
     vectors: Vectors
@@ -253,8 +255,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # ``out`` is not used, because each call with it drops a reference to None that it does not own, until the
-    # process crashes.
+    # ``out`` is not used, because each call with ``out`` drops a reference to None that the call does not
+    # own, until the process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy, because the tensor owns the memory
     return products

@@ -37,7 +37,7 @@ class VectorBatch:
 
 
 class ApproximateIndex(Protocol):
-    """An index of the first rows of a matrix that finds the nearest rows without scanning all rows.
+    """An index of a matrix's first rows. It finds the nearest rows without scanning all of them.
 
     Every method may raise ``WorkerUnavailable``; the index is unusable afterwards.
     """
@@ -50,7 +50,7 @@ class ApproximateIndex(Protocol):
         the index."""
 
     def nearest(self, vector: Vectors, k: int) -> Rows:
-        """Return the ``k`` nearest rows, best first. The index may miss a few of them."""
+        """Return the numbers of the ``k`` nearest rows, best first. The index may miss a few rows."""
 
     def end(self) -> None:
         """Delete the index's files and release its memory."""

@@ -20,7 +20,7 @@ PROPOSAL_TAIL = 20_000
 """Maximum number of rows that may be missing from the index. Every query scores the missing rows itself."""
 CHECKED_ROWS = 100
 """Number of rows used to check an index when it is opened. For each row, the nearest rows according to the
-index are compared with those found by a scan."""
+index are compared with the rows found by a scan."""
 CHECKED_NEAREST = 10
 SOUND_SHARE = 0.98
 """Minimum share of the nearest rows that a sound index must find; an index of 350,000 rows finds 0.9995."""
@@ -76,7 +76,7 @@ class Proposals:
         return self._count
 
     def nearest(self, vector: Vectors, k: int) -> Rows | None:
-        """Return the ``k`` nearest rows, best first; None if the index fails."""
+        """Return the numbers of the ``k`` nearest rows, best first; None if the index fails."""
         index = self._index
         try:
             return index.nearest(vector, k) if index is not None else None

@@ -1,4 +1,4 @@
-"""Child process for models and vectors, which may crash or hang, and the daemon's side of this process."""
+"""Child process for models and vectors, and the daemon's side of this process, which may crash or hang."""
 
 from vaultseek.semantic.worker.semantic import CHUNKS, NOTES, SemanticWorker
 from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState

@@ -1,7 +1,7 @@
-"""Embedding of many texts in this process, or in another process with bfloat16, whichever is faster.
+"""Embedding of many texts in this process, or in a separate process with bfloat16, whichever is faster.
 
 The result depends on the processor, so the first texts of a long run are embedded in both processes. The
-other process ends after the run.
+separate process ends after the run.
 """
 
 import contextlib
@@ -32,8 +32,8 @@ MEASURED_CHARS = 400
 """Minimum mean length, in characters, of the texts used to measure the speed. Speed on short texts does not
 predict speed on long texts."""
 BULK_GAIN = 1.2
-"""Minimum ratio of the other process's speed to this process's. Below it, the other process is not worth its
-memory."""
+"""Minimum ratio of the separate process's speed to this process's speed. Below it, the separate process is
+not worth its memory."""
 BULK_COSINE, BULK_MEAN_COSINE = 0.999, 0.9999
 """Minimum cosine between bfloat16 and float32 vectors: for each single vector, and for the mean over all
 vectors."""
@@ -100,10 +100,10 @@ class Measurement:
 
 
 class BulkEncoder:
-    """An encoder that leaves long runs to another process if that is faster.
+    """An encoder that leaves long runs of texts to a separate process if that is faster.
 
-    Only background work, which passes a ``pause``, counts as part of a run. ``start`` starts the other
-    process. Without a ``measurement``, the speed of both processes is measured first.
+    Only background work, which passes a ``pause``, counts as part of a run. ``start`` starts the separate
+    process. Without a ``measurement``, the speeds of this process and of the separate one are measured first.
     """
 
     def __init__(
@@ -149,7 +149,8 @@ class BulkEncoder:
         return self._encoder.encode(texts, query=query, pause=pause)
 
     def _embed_elsewhere(self, texts: Sequence[str], query: bool, pause: Pause) -> Vectors | None:
-        """Return vectors from the other process; None if that process is not ready, is slower, or fails."""
+        """Return vectors from the separate process; None if that process is not ready, is slower, or
+        fails."""
         now = time.monotonic()
         self._texts = len(texts) + (self._texts if now - self._last < self._idle_seconds else 0)
         self._last = now
@@ -171,7 +172,7 @@ class BulkEncoder:
             return None
 
     def _usable_process(self) -> BulkProcess | None:
-        """Return the other process if it is ready; start it once the run is long enough."""
+        """Return the separate process if it is ready; start it once the run of texts is long enough."""
         is_slower = self._measurement is not None and not self._measurement.is_better
         if self._has_failed or is_slower or self._texts <= BULK_TEXTS:
             return None
@@ -189,8 +190,8 @@ class BulkEncoder:
         return self._process
 
     def _measure(self, process: BulkProcess, texts: Sequence[str]) -> None:
-        """Measure this process and the other one with the longest of ``texts``, unless these are too short or
-        too few."""
+        """Measure this process and the separate one with the longest of ``texts``, unless these are too short
+        or too few."""
         sample = sorted(texts, key=len)[-MEASURED_TEXTS:]
         if len(sample) < MEASURED_TEXTS or sum(map(len, sample)) < MEASURED_CHARS * MEASURED_TEXTS:
             return
@@ -205,7 +206,7 @@ class BulkEncoder:
         self._measurement = Measurement(gain, float(cosines.min()), float(cosines.mean()))
 
     def _end_when_idle(self) -> None:
-        """End the other process when the run is over, or if bfloat16 is not better."""
+        """End the separate process when the run of texts is over, or if bfloat16 is not better."""
         while True:
             time.sleep(self._idle_seconds / 4)
             with self._lock:

@@ -117,8 +117,8 @@ class Child:
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
         self._quiet: dict[str, tuple[float, float]] = {}
-        """Seconds since each queue last reacted, and seconds of that time during which the child's threads
-        waited to run."""
+        """By queue: the seconds since the queue last reacted, and for how many of these seconds the child's
+        threads waited for a free processor."""
         self._last_id = 0
         self._answered = loop.time()
         self._reason: str | None = None
@@ -381,7 +381,7 @@ def environment(base: Mapping[str, str]) -> dict[str, str]:
 
 
 class _PrivateLog(logging.handlers.RotatingFileHandler):
-    """A rotating log file, readable only by the user. It writes texts unchanged and ignores errors."""
+    """A rotating log file, readable only by the user. It writes text unchanged and ignores errors."""
 
     terminator = ""
 

@@ -1,5 +1,5 @@
-"""Request handlers of the semantic worker: embed texts, store vectors, search them. Runs in the child
-only."""
+"""Request handlers of the semantic worker: embed texts, store vectors, and search them. Used only in the
+child."""
 
 import time
 from collections.abc import Callable
@@ -127,7 +127,7 @@ class RequestHandlers:
         return {}, ()
 
     def _reranker(self, name: str) -> TimedReranker:
-        """Return the cross-encoder ``name``, which stays loaded until another cross-encoder is needed."""
+        """Return the cross-encoder ``name``, which stays loaded until a different cross-encoder is needed."""
         try:
             if name not in self._rerankers:
                 self._rerankers = {name: TimedReranker(self._load(name))}

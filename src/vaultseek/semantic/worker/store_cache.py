@@ -1,4 +1,4 @@
-"""The open vector stores of the semantic worker. Runs in the child only."""
+"""The open vector stores of the semantic worker. Used only in the child."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class StoreCache:
             yield lambda name: store.index(name, create=False) if name is not None else None
 
     def writing(self, path: str, name: str) -> VectorIndex:
-        """Return the collection ``name``, creating it if it is missing. Only the queue that drops stores may
-        write."""
+        """Return the collection ``name``, creating it if it is missing. To be called only in the queue that
+        also drops stores."""
         index = self._store(path).index(name, create=True)
         assert index is not None
         return index

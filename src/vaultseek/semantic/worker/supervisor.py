@@ -317,7 +317,7 @@ class PoisonTexts:
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
         """Record that the worker ended while embedding a batch of texts; this counts as ``kills`` kills.
 
-        A suspected text counts as poison once the kills while it was embedded alone add up to a crash.
+        A suspected text is embedded alone, and counts as poison once the kills meanwhile add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()

@@ -1,8 +1,7 @@
 """Text analysis: one set of rules for the terms that the index stores and that queries look up.
 
-A text is cut into *tokens* by one regular expression. Each distinct token is analysed once into
-``TokenTerms``: its terms, each at an offset from the token's position, and the number of positions that the
-token takes.
+Text is cut into *tokens* by one regular expression. Each distinct token is analysed once into ``TokenTerms``:
+its terms, each at an offset from the token's position, and the number of positions that the token takes.
 
 * A plain word gives one term: lower case, accents removed, stemmed.
 * A compound (``snake_case``, ``camelCase``, ``kebab-case``, ``dotted.name``, ``a/path``, ``E-4107``,
@@ -246,8 +245,8 @@ def fold_compound(compound: str) -> str:
 
 
 def token_pattern(text: str) -> re.Pattern[str]:
-    """Return the pattern that splits a normalized text into tokens, and text in unspaced scripts into pairs
-    of syllables.
+    """Return the pattern that splits normalized text into tokens, which are pairs of syllables in unspaced
+    scripts.
     """
     return _ascii_pattern() if text.isascii() else _unicode_pattern()
 

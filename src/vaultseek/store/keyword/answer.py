@@ -43,8 +43,8 @@ def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
 class MatchedTerm:
     """A term of the query and its matches: ``word`` as in the query, ``terms`` as in the index.
 
-    ``fuzzy`` means that the word is missing from the vault, and these similar terms replace it. ``df`` is the
-    number of notes with any of the terms, which may be 0.
+    ``fuzzy`` means that the word is missing from the vault, and ``terms`` are similar terms that replace it.
+    ``df`` is the number of notes with any of the terms, which may be 0.
     """
 
     word: str

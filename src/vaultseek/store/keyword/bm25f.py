@@ -6,10 +6,10 @@ For a term and a note d, over the fields f (title, body, ...)::
     idf      = log(1 + (N - df + 0.5) / (df + 0.5))
     score(d) = sum over terms of  idf * tf(d) / (k1 + tf(d))
 
-Unlike a sum of BM25 scores per field, counts are added over the fields first and saturated once, and there is
-one idf. N and df count live notes, that is, notes that are not deleted. ``average_f`` is the mean length over
-the notes that have the field. Most notes have no alias and no code; if these notes counted, the alias of a
-note would seem extremely long.
+Counts are first added over the fields, and then saturated once, with one idf; a sum of BM25 scores per field
+would saturate the count of each field. N and df count live notes, that is, notes that are not deleted.
+``average_f`` is the mean length over the notes that have the field. Most notes have no alias and no code; if
+these notes counted, the alias of a note would seem extremely long.
 
 Alternatives (``link*``, the words within one edit) count as one term: their counts are added, and df counts
 the union of their notes.
@@ -93,8 +93,8 @@ class TermScores:
         return self.notes.nbytes + self.scores.nbytes
 
     def at(self, notes: Ints) -> tuple[Floats, Bools]:
-        """Return the score of each note, in any order, and a mask of the notes that contain the term. Notes
-        without the term score 0."""
+        """Return the score of each of ``notes`` and a mask of the notes that contain the term. ``notes`` may
+        be in any order; notes without the term score 0."""
         if not len(self.notes):
             return np.zeros(len(notes)), np.zeros(len(notes), np.bool_)
         rows = np.minimum(self.notes.searchsorted(notes), len(self.notes) - 1)
@@ -104,7 +104,8 @@ class TermScores:
 
 @dataclass(frozen=True, slots=True)
 class ChunkScores:
-    """Scores of one term in chunks, without its idf. chunks: int32[m], numbered across all segments."""
+    """Scores of one term in chunks, not multiplied by the term's idf. chunks: int32[m], numbered across all
+    segments."""
 
     chunks: Ints
     scores: Floats

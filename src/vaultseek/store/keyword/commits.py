@@ -7,7 +7,7 @@ locks the index, and removes the files that no commit needs. This module adds:
   them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
 
-Postings are in segments of a format of their own (``segment``): flat arrays, ready for arithmetic.
+Postings are stored in segments, which have their own format (``segment``): flat arrays, ready for arithmetic.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Commit:
 
 
 class SegmentEntry(base.Segment):  # type: ignore[misc]
-    """An entry of Whoosh's table of contents: a segment file with its deleted note numbers."""
+    """An entry of Whoosh's table of contents: a segment file with the numbers of its deleted notes."""
 
     def __init__(self, size: int, deleted: Iterable[int] = ()) -> None:
         super().__init__(_NAME)

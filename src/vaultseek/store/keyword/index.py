@@ -98,7 +98,7 @@ class KeywordIndex(KeywordLane):
 
     @property
     def revision(self) -> str | None:
-        """The revision of the last ``apply``; None before the first call."""
+        """The revision of the last ``apply``; None before the first ``apply``."""
         return self._state.commit.revision
 
     @property
@@ -143,7 +143,7 @@ class KeywordIndex(KeywordLane):
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
-        these notes."""
+        notes that contain the term."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)

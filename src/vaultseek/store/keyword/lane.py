@@ -41,7 +41,7 @@ class KeywordLane(ABC):
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
-        these notes."""
+        notes that contain the term."""
 
     def __len__(self) -> int:
         """Return the number of notes."""

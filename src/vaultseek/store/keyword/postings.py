@@ -1,4 +1,4 @@
-"""Postings of single notes. With a note's postings, the note can be searched for terms without its text.
+"""Postings of single notes. With its postings, a note can be searched for terms without reading its text.
 
 Building a segment from the postings of some notes and terms takes almost no time. Terms are numbered as in
 the vocabulary that is stored with the postings.
@@ -48,7 +48,7 @@ class NotePostings:
     chunk_ids: Sequence[bytes]
 
     def columns(self) -> tuple[bytes, ...]:
-        """Return the postings as bytes, one value per field of this class."""
+        """Return the postings as a tuple of bytes, one element per field of this class."""
         arrays: list[Ints] = [self.terms.astype("<u4"), self.fields.astype("u1"), _narrow(self.counts)]
         arrays += [_narrow(self.positions), self.lengths.astype("<u4"), self.chunk_lengths.astype("<u4")]
         return (*(array.tobytes() for array in arrays), _SEPARATOR.join(self.chunk_ids))

@@ -28,9 +28,9 @@ TermKind = Literal["word", "whole", "part", "character", "prefix"]
 COMPOUND_WEIGHT = 0.5
 """Weight of a compound such as ``long-term`` relative to its parts, which count in full."""
 PART_WEIGHT = 0.3
-"""Weight of the parts of a compound, such as ``user_id``, if the vault contains the whole compound."""
+"""Weight of the parts of a compound such as ``user_id`` if the vault contains the whole compound."""
 CHARACTER_WEIGHT = 0.3
-"""Weight of a single character relative to the pairs that contain it, in unspaced scripts."""
+"""Weight, in unspaced scripts, of a single character relative to the pairs that contain it."""
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
@@ -133,7 +133,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
 
 
 def _forms_of_query(text: str) -> Iterator[NormalForm]:
-    """Yield the normal forms of a query, and those of codes that it writes in small letters."""
+    """Yield the normal forms of a query, including the forms of codes written in small letters."""
     forms = normal_forms(text)
     yield from forms
     capitals = text.upper()
@@ -149,7 +149,7 @@ def _is_open_code(form: str, written: str) -> bool:
 
 
 def _or_closed(term: QueryTerm, form: str) -> QueryTerm:
-    """Return the term of a word in a code, which also matches the whole code."""
+    """Return the term of a word in a code; the term also matches the whole code."""
     return replace(term, also=tuple(dict.fromkeys((*term.also, form, form[1:]))))
 
 

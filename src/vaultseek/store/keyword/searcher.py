@@ -79,7 +79,7 @@ class Searcher:
         stop_words = analyzer.stop_words(text)
         terms = parse_query_terms(text, analyzer, stop_words)
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
-        # Most words have no other spelling in the vault; without those, forms of a word share a cache key.
+        # Spellings missing from the vault are dropped, so that most forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
@@ -206,8 +206,8 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing identifier such as ``E-4199`` with the identifiers with the longest common
-        prefix, such as ``E-4107``. The prefix must include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` with the identifiers that share the longest prefix
+        with it, such as ``E-4107``. The prefix must include a digit of the last number."""
         word = scored.term.word
         code = "".join(filter(str.isalnum, word))
         least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
@@ -271,7 +271,7 @@ class Searcher:
         return pairs
 
     def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
-        """Score the passages of the notes, which are given twice: as ranked, and in ``ascending`` order."""
+        """Score the passages of notes. The notes are given twice: as ranked, and in ``ascending`` order."""
         snapshot = index.snapshot
         totals = np.zeros(snapshot.chunk_count)
         for each in self._scored:

@@ -92,8 +92,8 @@ class ByteCache:
         return self._bytes
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return the cached value for ``key``. If it is missing, ``make`` creates it; two threads may do so
-        at the same time."""
+        """Return the cached value for ``key``. If it is missing, ``make`` creates it; two threads may create
+        it at the same time."""
         value = self._values.get(key)
         if value is not None:
             with suppress(KeyError):  # another thread may just have dropped it
@@ -248,8 +248,8 @@ class Snapshot:
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Split ``notes``, which are ascending: yield each segment that contains some of them, with their
-        numbers in the segment."""
+        """Split ``notes``, which are ascending: yield each segment that contains some of them, with the
+        numbers of these notes in the segment."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 

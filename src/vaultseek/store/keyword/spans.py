@@ -165,8 +165,8 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 def _tokenized(
     text: str,
 ) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], _DistinctTokens]:
-    """Return ``text`` as analysed, the original positions of its characters if they differ, its tokens with
-    their positions, and its distinct tokens.
+    """Return four values: ``text`` as analysed, the original positions of its characters (empty if they are
+    unchanged), its tokens with their positions, and its distinct tokens.
 
     The result is cached, because the same passages are shown again while a query is typed, and often for the
     next query.

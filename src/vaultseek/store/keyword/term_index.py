@@ -53,8 +53,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return three values: an index of the occurrences in ``notes``, the ``notes`` that it contains, and
-        the numbers of these notes in it."""
+        """Return three values: an index of the occurrences in ``notes``, those of the ``notes`` that this
+        index contains, and the numbers that these notes have in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:

@@ -11,7 +11,7 @@ from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
 CACHED_NOTES = 2000
 """Number of notes whose chunk numbers and chunk ids are cached between two commits."""
 CACHED_CHUNKS = 2000
-"""Number of chunks cached between two commits, about 2 kB each."""
+"""Number of chunks, about 2 kB each, that are cached between two commits."""
 ChunkValues = Sequence[Sequence[Any]]
 """A note's chunks, in the form of ``NoteRows``."""
 _INSERT = (
@@ -36,7 +36,7 @@ class ChunkTable:
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write those of a note's chunks that differ from the stored ones. With ``dirty``, also mark the
+        """Write the chunks of a note that differ from the stored chunks. With ``dirty``, also mark the
         vectors of the unchanged chunks as outdated.
 
         A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk

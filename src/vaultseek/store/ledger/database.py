@@ -177,7 +177,8 @@ class Database:
         """Cut off the free pages of the file, and empty the log; return False if the log is being read.
 
         Deleted text is overwritten in the file, but not in the log. If ``rewritten`` is given, also rewrite
-        the file with full pages if the disk has room, and store ``rewritten`` as the value of that name.
+        the file with full pages if the disk has room, and then store the value of ``rewritten`` in the table
+        ``meta``.
         """
         with self._sizes:
             if rewritten and self._rewrite():
@@ -192,9 +193,9 @@ class Database:
         return not is_read
 
     def _rewrite(self) -> bool:
-        """Rewrite the file; return False, with the file unchanged, if that fails. Other threads can read
-        meanwhile."""
-        # Meanwhile, there is also a temporary copy of the file, and another copy in the log.
+        """Rewrite the file; return False, with the file unchanged, if that fails. Meanwhile, other threads
+        can read the file."""
+        # During the rewrite, the disk also has a temporary copy of the file, and another copy in the log.
         size = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
         if shutil.disk_usage(self.file.parent).free < 2 * size + _ROOM_BYTES:
             return False
@@ -268,7 +269,7 @@ _VALUE_ERRORS = (sqlite3.ProgrammingError, sqlite3.InterfaceError, sqlite3.DataE
 def keep_temporary_files(folder: Path) -> None:
     """Make SQLite store its temporary files, which can contain text of notes, in ``folder``.
 
-    Call it before the first thread is started.
+    Call this before the first thread is started.
     """
     name = str(folder).replace("'", "''")
     with contextlib.closing(sqlite3.connect(":memory:")) as connection, contextlib.suppress(sqlite3.Error):
@@ -280,7 +281,7 @@ def connect(file: Path) -> sqlite3.Connection:
     is_new = _size(file) <= 0
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
     try:
-        if is_new:  # must come first, and would otherwise be written again each time
+        if is_new:  # must come first; an existing file already has this setting
             connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")

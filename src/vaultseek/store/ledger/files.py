@@ -1,4 +1,4 @@
-"""Tables of files other than notes, which links may point to, and of problems with files and folders."""
+"""Tables of attachments, which are files other than notes, and of problems with files and folders."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -64,8 +64,7 @@ class ProblemTable:
         self._insert([(path, problem.code, problem.message, problem.line, 0)])
 
     def replace(self, notes: Iterable[tuple[str, Sequence[Sequence[Any]]]]) -> None:
-        """Replace all problems of the given notes, which are pairs of path and problems in the form of
-        ``NoteRows``."""
+        """Replace all problems of notes, given as pairs of path and problems in the form of ``NoteRows``."""
         notes = list(notes)
         self._database.run_many("DELETE FROM problems WHERE path = ?", ((path,) for path, _ in notes))
         self._insert((path, *problem, 0) for path, problems in notes for problem in problems)

@@ -95,8 +95,8 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """Return true if the vault contains the property or the extension that a condition names, or if no
-    passage contains the text of a condition ``Contains`` as it is written.
+    """Return true if the vault contains the property or the extension that a condition names. For a condition
+    ``Contains``, return true if no passage contains its text exactly as written.
     """
     if isinstance(condition, Contains):
         found = filter_notes(condition, ledger)
@@ -223,7 +223,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     read = READ[column]
 
     def has_fact(value: str, name_day: str, day_first: int | None) -> bool:
-        # a condition on one column reads only that column and the order of its dates
+        # a condition on one column needs only that column, and whether its dates put the day first
         facts: Any = SimpleNamespace(**{column: read(value)}, name_day=name_day, day_first=_order(day_first))
         return part.matches(facts)
 
@@ -293,7 +293,7 @@ def _candidates_containing(text: str, ledger: Ledger) -> Ids | None:
 
 
 _WORDED = ("path", "title", "aliases", "properties")
-"""Text columns that words and phrases match, in addition to the text of chunks."""
+"""Columns in which words and phrases are searched for, in addition to the text of chunks."""
 
 
 # -- facts about notes, read from the ledger

@@ -9,10 +9,10 @@ from vaultseek.content.query.normal_forms import MARK
 from vaultseek.store.ledger.database import Database
 
 INSIDE = f"{MARK}*"
-"""Form stored for a note whose names or properties, which are stored as written, have markup or an invisible
-character inside a word. Such a note may contain any word."""
+"""Normal form stored for a note that has markup or an invisible character inside a word of its names or
+properties. These are stored as written, so any word may be hidden in them."""
 MORE = MARK
-"""Form stored for a note that has too many forms to store them all. Such a note may have any form."""
+"""Normal form stored for a note that has more normal forms than are stored. Such a note may have any form."""
 
 
 class FormTable:

@@ -73,7 +73,7 @@ class GivenTable:
         return deleted
 
     def forget_deleted(self) -> None:
-        """Delete the paths of notes that no longer exist from the stored answers."""
+        """Delete from the stored answers the paths of notes that no longer exist."""
         known = "SELECT path FROM notes UNION SELECT path FROM attachments"
         with self._database.transaction():
             self._database.run(f"DELETE FROM given_notes WHERE path NOT IN ({known})")

@@ -213,12 +213,13 @@ class Ledger:
         return self._database.all(sql, *values)
 
     def select_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of a query with ``values`` in its ``IN ({})``, however many there are."""
+        """Yield the rows of a query with ``values`` in its ``IN ({})``; there may be any number of values."""
         return self._database.all_in(sql, values)
 
 
 def _relinked(links: Sequence[LinkTarget], part: Ledger) -> tuple[tuple[int, int, str], ...]:
-    """Resolve links to hidden notes within a part of the ledger in which these notes do not exist."""
+    """Resolve links to hidden notes as in ``part``, in which these notes do not exist. Links without a target
+    are left out."""
     keys = {link_key(target) for _, _, _, target in links}
     targets = part.link_targets() if keys else ()
     names = Names.of(target for target in targets if not keys.isdisjoint(name_keys(*target)))

@@ -1,4 +1,5 @@
-"""Forms of lines: a line without its values, so that lines made from the same template compare equal.
+"""Forms of lines. The label of a form is the line without its values, so lines from one template share a
+label.
 
 ``Sleep: 7h`` and ``Sleep: 8h`` have the label ``sleep``; ``<< [[2026-01-03]] | [[2026-01-05]] >>`` is the
 same line in every daily note. A line or property that many notes share says nothing about the subject of a
@@ -21,10 +22,10 @@ from vaultseek.content.markdown.split import SENTENCE
 from vaultseek.content.query.dates import find_dates
 
 LINE_CHARS = 160
-"""Maximum length in characters of a line that gets a form. Longer lines are prose."""
+"""Maximum length, in characters, of a line whose form is stored. Longer lines are treated as prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
-"""Number of lines or sentences at the beginning of a note, of lines at its end, and of headings, whose forms
-are stored."""
+"""Maximum number of forms stored for a note: of lines or sentences at its beginning, of lines at its end, and
+of headings."""
 LINE_VALUES = 8
 """Maximum number of values stored for a line or property."""
 
@@ -45,7 +46,8 @@ _WORDS = re.compile(r"[^\W\d_]+")
 
 
 class Form(NamedTuple):
-    """The label of a line, and the line's values, which differ between notes. All are stored as numbers.
+    """The label of a line, and the line's values, which differ between notes. Label and values are stored as
+    numbers.
 
     The number of an empty value is 0.
     """
@@ -55,7 +57,7 @@ class Form(NamedTuple):
 
     @classmethod
     def of(cls, label: str, values: Sequence[str] = ()) -> Form:
-        """Return the form with ``label`` and ``values``."""
+        """Return the form of a line with this ``label`` and these ``values``."""
         return cls(_number(label), tuple(map(_number, values or ("",))))
 
     def rows(self) -> Iterator[tuple[int, int]]:

@@ -37,7 +37,8 @@ class Spread(NamedTuple):
         return 2 * len(self.values) > sum(self.values.values())
 
     def rarity(self, value: int) -> float:
-        """Return how rare ``value`` is among several notes with the label: 0 if all have it, 1 if one has."""
+        """Return how rare ``value`` is among several notes with the label: 0 if all notes have it, 1 if only
+        one has it."""
         return 1 - math.log(max(1, self.values.get(value, 0))) / math.log(self.notes)
 
 
@@ -60,7 +61,7 @@ class LineTable:
         self._database.run("DELETE FROM lines WHERE note = ?", note)
 
     def spreads(self, labels: Sequence[int]) -> dict[int, Spread]:
-        """Return the `Spread` of each of the given labels. The spread is empty for labels of fewer than
+        """Return the `Spread` of each of the given labels. The spread is empty for labels with fewer than
         ``LEAST_NOTES`` lines."""
         return self._spreads.get_or_read(labels, self._read)
 
@@ -72,8 +73,8 @@ class LineTable:
         return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
     def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
-        """Return the lines of ``texts`` that many notes share, such as a footer, without surrounding white
-        space; ``notes`` is the number of notes in the vault."""
+        """Return, without surrounding white space, the lines of ``texts`` that many notes share, such as a
+        footer. ``notes`` is the number of notes in the vault."""
         least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
         shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
         return frozenset().union(*shared.values())
@@ -99,7 +100,7 @@ _RARE = Spread(0, {})
 
 
 def _select_frequent(labels: Sequence[int]) -> str:
-    """Return the statement, for SQLite and PostgreSQL, that selects the frequent ones of these labels."""
+    """Return the statement, for SQLite and PostgreSQL, that selects the frequent labels among ``labels``."""
     values = ", ".join(f"({label})" for label in labels)
     return (
         f"SELECT column1 FROM (VALUES {values}) AS labels"

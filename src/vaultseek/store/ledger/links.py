@@ -112,7 +112,7 @@ class LinkTable:
         return [link_row(row) for row in self._database.all_in(sql, keys)]
 
     def contexts(self, notes: Sequence[int]) -> dict[int, Sequence[LinkContext]]:
-        """Return the resolved links in the text of each note, with their context, by note id."""
+        """Return, by note id, the resolved links in the text of each note, with the context of each link."""
         return self._contexts.get_or_read(notes, self._read_contexts)
 
     def contexts_to(self, paths: Mapping[int, str]) -> dict[int, Sequence[Mention]]:

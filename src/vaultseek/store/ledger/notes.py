@@ -29,7 +29,7 @@ from vaultseek.store.ledger.rows import (
 from vaultseek.store.ledger.successions import SuccessionTable
 
 CACHED_NOTES = 4000
-"""Number of notes whose decoded rows are cached between two commits, about 2 kB each."""
+"""Number of notes whose decoded rows, about 2 kB each, are cached between two commits."""
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
@@ -102,14 +102,14 @@ class NoteTable:
         return dict(self._database.all_in("SELECT path, hash FROM notes WHERE path IN ({})", paths))
 
     def move(self, source: str, target: str) -> None:
-        """Change the path of the note at ``source``; must be followed by ``put`` with its content."""
+        """Change the path of the note at ``source``; must be followed by ``put`` with the note's content."""
         self._database.run("UPDATE notes SET path = ? WHERE path = ?", target, source)
         is_renamed = file_stem(source) != file_stem(target)
         for (number,) in self._database.all("SELECT id FROM notes WHERE path = ?", target):
             if is_renamed:
                 self._database.run(_OUTDATE, number)
             if is_renamed or self._problems.has(source, NOT_EMBEDDED):
-                self._chunks.outdate_vectors(number)  # the keys decide which vectors are computed
+                self._chunks.outdate_vectors(number)  # a vector whose key is unchanged is reused
         self._problems.remove(source)
 
     def remove(self, path: str, revision: int) -> int | None:
@@ -161,7 +161,7 @@ class NoteTable:
         return dict(self._database.all_in("SELECT id, revision FROM notes WHERE id IN ({})", ids))
 
     def name_words(self, ids: Sequence[int]) -> dict[int, str]:
-        """Return the folded names and headings of each of the given notes, as one text."""
+        """Return, by note id, the folded names and headings of the given notes, as one string per note."""
         return self._name_words.get_or_read(ids, self._read_name_words)
 
     def by_path(self, path: str) -> NoteRow | None:

@@ -11,7 +11,7 @@ from vaultseek.store.ledger.database import Database
 KEPT_OPENS = 5000
 """Maximum number of rows in the table; the oldest are deleted."""
 READ_OPENS = 500
-"""Number of the newest rows that one search reads."""
+"""Maximum number of rows that one search reads, the newest first."""
 
 
 class Open(NamedTuple):

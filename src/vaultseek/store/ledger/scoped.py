@@ -71,7 +71,7 @@ TABLES = (
     "CREATE TEMP TABLE relinked"
     " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
 )
-"""Statements that create the temporary tables with the scope, which the views use."""
+"""Statements that create the temporary tables that contain the scope. The views use these tables."""
 
 
 class ScopedConnections:

@@ -22,8 +22,8 @@ _NAMING = (
 
 
 class Successor(NamedTuple):
-    """A note that replaces another: the target as written, and the note's path, or None if it does not
-    exist."""
+    """A successor of a note: the target as written, and the successor's path, or None if the successor does
+    not exist."""
 
     target: str
     path: str | None

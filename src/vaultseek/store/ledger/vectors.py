@@ -170,7 +170,7 @@ class SpaceTable:
 
     def begin_store(self, store: str, *, is_renamed: bool = False) -> None:
         """Record that ``store`` is the current store. It is treated as empty unless ``is_renamed`` is true,
-        which means that the same store only has a new name."""
+        which means that only the store's name has changed."""
         if is_renamed:
             self._set_meta("store", store)
             return
@@ -211,8 +211,8 @@ class SpaceTable:
         return dict(json.loads(text)) if text else None
 
     def set_previous_store(self, previous: JSON | None) -> None:
-        """Set the previous store, which answers queries until the current store is full; pass None once it is
-        full."""
+        """Set the previous store, which answers queries until the current store is full; pass None once the
+        current store is full."""
         self._set_meta("previous_store", "" if previous is None else to_json(previous))
 
     def _pending(self, of_note: int, numbers: Sequence[int]) -> set[int]:

@@ -40,7 +40,8 @@ class PostgresBackend:
     # -- reading ---------------------------------------------------------------------------------------
 
     def position(self) -> str | None:
-        """Return the position up to which the engine contains the notes; None for an empty engine."""
+        """Return the position in the ledger's changes up to which the engine has the notes; None for an empty
+        engine."""
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:
@@ -52,7 +53,7 @@ class PostgresBackend:
         return state
 
     def shards(self) -> dict[str, str]:
-        """Return the vault name of every shard in the engine, by shard."""
+        """Return a dict from each shard in the engine to the name of its vault."""
         begin = f"{self.options.prefix.lower()}_{VERSION}_".replace("_", "\\_")
         sql = (
             "SELECT n.nspname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relname ="

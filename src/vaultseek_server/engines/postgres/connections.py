@@ -10,7 +10,8 @@ from typing import Any
 from vaultseek_server.settings import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Number of seconds after which an unused connection is closed, once another connection is returned."""
+"""Number of seconds after which an unused connection is closed; this is checked when another one is
+returned."""
 MOST_IDLE = 4
 """Maximum number of unused connections to one server that stay open."""
 

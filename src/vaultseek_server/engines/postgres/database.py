@@ -82,7 +82,8 @@ class PostgresDatabase(Database):
 
 
 class _Scoped(PostgresDatabase, ScopedDatabase):
-    """The tables of a shard, limited to the notes in some folders by views with the tables' names."""
+    """The tables of a shard, limited to the notes in some folders. Views with the tables' names enforce the
+    limit."""
 
     def __init__(self, whole: PostgresDatabase, scope: Scope) -> None:
         server = Server(whole.server.options, whole.server.schema, is_shared=False)
@@ -129,7 +130,7 @@ def _create_views(options: EngineOptions, schema: str, scope: Scope, connection:
 
 
 def _named(sql: str, schema: str) -> str:
-    """Return a statement with the schema names of SQLite replaced by those of the shard."""
+    """Return a statement with SQLite's schema names replaced by the shard's."""
     sql = sql.replace("main.", f"{schema}.").replace("temp.", "pg_temp.")
     return sql.replace("CROSS JOIN", "JOIN").replace("WHERE 0", "WHERE false")
 
@@ -145,8 +146,8 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """Names of the tables that contain the vectors of chunks and of notes made by this searcher's
-        model."""
+        """Names of the tables that contain the vectors, computed by this searcher's model, of chunks and of
+        notes."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""

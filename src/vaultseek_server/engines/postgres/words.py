@@ -67,7 +67,8 @@ class TermNotes(NamedTuple):
 
 
 class ShardSnapshot(Snapshot):
-    """The notes in a shard at one position. Notes are numbered by id, so some numbers are unused.
+    """The notes in a shard at one position in the ledger's changes. Notes are numbered by id, so some numbers
+    are unused.
 
     ``sums``: see ``_SUMS``. ``by_mark``: the number of notes for each language byte. ``last``: the highest
     id.
@@ -263,7 +264,7 @@ class Words(KeywordLane):
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
         """Return, for each term that occurs in at least ``least`` notes, its shortest word and the number of
-        these notes."""
+        notes that contain the term."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
