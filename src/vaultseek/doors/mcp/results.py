@@ -211,7 +211,7 @@ def read_cursor(text: str | None, *question: object) -> Cursor:
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            "not a valid cursor; use the one at the end of the last page, or none for the first page"
+            "not a valid cursor; use the cursor at the end of the last page, or none for the first page"
         )
     if match[2] != _digest(question):
         raise UsageError(
