@@ -1,5 +1,5 @@
-"""Read Obsidian bases: the names of views, and the tags, folders, properties and notes that filters and
-formulas mention.
+"""Read Obsidian bases: the names of their views, and the tags, folders, properties and notes that their
+filters and formulas mention.
 """
 
 import re
@@ -69,7 +69,7 @@ def _write_view(view: JSON, made: Composition) -> None:
 
 
 class _Mentions:
-    """Names mentioned in expressions, by kind, in the order in which they are first mentioned."""
+    """Names mentioned in expressions: for each kind of name a list, in the order of first mention."""
 
     def __init__(self) -> None:
         self._lists: dict[str, dict[str, None]] = {"tags": {}, "folders": {}, "properties": {}, "notes": {}}

@@ -209,8 +209,8 @@ class Written(NamedTuple):
 
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
-    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and card
-    texts.
+    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and the text
+    of cards.
 
     ``lines`` are all lines of the canvas file.
     """

@@ -1,4 +1,6 @@
-"""Compose a file's text as a note, from parts that each have a place in the file."""
+"""Compose a file's text as a note. The text consists of parts, each with a place in the file, such as
+``page=3``.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -42,7 +44,9 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part ``name`` of the file, below the last headings of levels up to ``depth``."""
+        """Begin the part ``name`` of the file. The part is nested under the last headings of levels up to
+        ``depth``.
+        """
         line = self.next_line
         if self._places and self._places[-1].line == line:
             self._places.pop()
@@ -86,7 +90,7 @@ class Composition:
             self.tag(tag)
 
     def link(self, text: str, target: str, fragment: str = "", alias: str | None = None) -> None:
-        """Add a line with a link to ``target``, or to the heading or block ``fragment`` in it."""
+        """Add a line with a link to ``target``, or to the heading or block ``fragment`` in ``target``."""
         line = self.next_line
         self.paragraph(text)
         self.link_at(line, target, fragment, alias)
@@ -109,7 +113,7 @@ class Composition:
             self._problems.append(Problem(code, message))
 
     def note(self, title: str = "", properties: JSON | None = None) -> Note:
-        """Return the composed note, with ``title`` or else the file's name as its title."""
+        """Return the composed note. Its title is ``title`` or, if that is empty, the file's name."""
         if self.full:
             message = "only the beginning of the text is searched; split the file"
             self.problem("too_long", message)
@@ -155,7 +159,7 @@ def plain_lines(text: str) -> list[str]:
 
 
 def paragraphs(lines: Iterable[str], first: int) -> list[Span]:
-    """Return the spans of the paragraphs in ``lines``, which are separated by blank lines.
+    """Return the spans of the paragraphs in ``lines``; blank lines separate paragraphs.
 
     ``first`` is the number of the first line.
     """

@@ -32,7 +32,7 @@ _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _FILTER = 38, 22, 2
 _LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000 | errno.EACCES
 _NUMBER, _ARCHITECTURE = 0, 4
-"""Offsets of the system call number and of the architecture in the data that a filter examines."""
+"""Offsets of the system call number and of the architecture in the data that a seccomp filter examines."""
 _OTHER_NUMBERS = 0x40000000
 """Bit set in the numbers of the second set of system calls (x32) on x86-64."""
 _REFUSED = {

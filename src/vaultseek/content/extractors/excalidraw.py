@@ -110,7 +110,7 @@ def _beginning(lines: Sequence[str]) -> int:
 
 
 def _places(lines: Sequence[str]) -> Iterator[Part]:
-    """Yield the elements of a drawing stored in Markdown: a text element ends with its id, a link begins with
+    """Yield the elements of a drawing stored in Markdown. A text element ends with its id; a link begins with
     its id.
     """
     section, begun = "", 0

@@ -24,7 +24,7 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 STRUCTURE_CHARS = 1000
-"""Number of characters at the start of a line in which headings, properties and dates are searched for. With
+"""Number of characters at the start of a line that are searched for headings, properties and dates. With
 more, orgparse would take quadratic time or recurse too deeply."""
 
 
@@ -90,7 +90,7 @@ def _properties(root: OrgBaseNode) -> JSON:
 
 
 def _keywords(lines: Sequence[str]) -> JSON:
-    """Return the keywords above the first heading with their values. The names are in lower case."""
+    """Return a dict from the keywords above the first heading, in lower case, to their values."""
     keywords = (match for line in lines if (match := _KEYWORD.match(line)))
     return {match[1].lower(): _STAMP.sub(r"\1", match[2].strip()) for match in keywords}
 

@@ -16,7 +16,7 @@ DEPTH = 400
 """Maximum nesting depth of elements. The time to read a page grows with its size times its depth, and the
 stack is limited."""
 HEAD_CHARS = 65_536
-"""Number of characters at the beginning of a page in which its title and keywords are searched for."""
+"""Number of characters at the beginning of a page that are searched for its title and keywords."""
 _UNREAD = {"aside", "button", "footer", "form", "iframe", "nav", "noscript", "object"}
 _UNREAD |= {"script", "select", "style", "svg", "template", "textarea", "title"}
 """HTML elements that are left out together with their content."""
@@ -37,11 +37,12 @@ _OPTIONS: dict[str, Any] = {
 _CHARSET = re.compile(rb"(?i)<meta[^>]{0,200}charset\s*=\s*[\"']?([A-Za-z0-9_-]{2,30})")
 _BODY = re.compile("(?i)<body")
 _BLANKS = re.compile(r"(\s{100})\s+")
-"""Long runs of white space, which markdownify would process in quadratic time."""
+"""Pattern for long runs of white space, which markdownify would process in quadratic time."""
 _COMMENT = re.compile(r"<!--(?s:.*?)(?:-->|\Z)")
-"""An HTML comment. Comments are removed because html.parser takes quadratic time for unclosed ones."""
+"""Pattern for an HTML comment. Comments are removed because html.parser takes quadratic time for unclosed
+ones."""
 _NESTING = re.compile(r"(?i)<(/?)(?:div|span|section|blockquote|[uod]l|table|font|strong|em|[biu])(?=[\s>])")
-"""HTML elements that stay open until their end tag and can therefore be nested deeply."""
+"""Pattern for tags of HTML elements that stay open until their end tag and can therefore be nested deeply."""
 _TAG = re.compile(r"[\w/-]{1,60}")
 
 

@@ -1,5 +1,5 @@
-"""Read PDFs: the text of each page, the title and the outline. If OCR is enabled, it reads pages that have no
-text.
+"""Read PDFs: the text of each page, the title and the outline. Pages without text are read by OCR if it is
+enabled.
 """
 
 import math
@@ -133,8 +133,8 @@ def _text_of(document: PdfDocument, number: int) -> str:
 def _write_page(text: str, headings: Sequence[tuple[int, str]], made: Composition) -> None:
     """Add a page's text, with its headings from the outline.
 
-    A heading replaces the line with the same text, with or without a number. If there is no such line, the
-    heading goes to the top of the page.
+    A heading replaces the line with the same text, even if the line also has a leading number. If there is no
+    such line, the heading goes to the top of the page.
     """
     lines = plain_lines(text) if text.strip() else []
     by_line: dict[int, list[tuple[int, str]]] = defaultdict(list)

@@ -26,7 +26,7 @@ class FileReader:
         self.cache = TextCache(cache)
         self.process = ExtractionProcess()
         self.ahead: dict[tuple[str, bytes], Note] = {}
-        """Texts that ``prepare`` extracted and that are not in the cache, by path and hash."""
+        """Map from path and hash to text that ``prepare`` extracted and that is not in the cache."""
         self._directory = cache
         self._suspects: set[tuple[str, bytes]] = set()
 

@@ -25,7 +25,7 @@ _ADDED = re.compile(
     r"|\A\s*# Context from my IDE setup:.*?\n## My request for Codex:",
     re.DOTALL,
 )
-"""Text that a program added to a turn, such as ``<system-reminder>`` or project instructions."""
+"""Pattern for text that a program added to a turn, such as ``<system-reminder>`` or project instructions."""
 _SECRETS = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----.*?(?:-----END [A-Z ]*PRIVATE KEY[A-Z ]*-----|\Z)"
     r"|AGE-SECRET-KEY-1\w+"
@@ -41,21 +41,22 @@ _SECRETS = re.compile(
     r"|(?<![\w/.-])(?=[\w+/-]*[a-z])(?=[\w+/-]*[A-Z])(?=[\w+/-]*\d)[\w+-][\w+/-]{23,}={0,2}",
     re.DOTALL,
 )
-"""Keys and tokens that can be recognized by their form."""
+"""Patterns for keys and tokens with a known form."""
 _PASSWORDS = re.compile(
     r"((?:pass(?:word|wd|phrase|wort)|\b(?:pwd|psk))[\"'\\*]*\s*(?:=>|[:=|>-]|\b(?:is|was)\b:?)[\"'\\*\s]*"
     r"|--pass(?:word)?[ =]|\bsshpass -p ?|\bcurl -u ?)"
     r"(?!(?:required|wrong|too|not|missing|empty|the|a|stored|hashed)\b)([^\s\"'<|]{3,})",
     re.IGNORECASE,
 )
-"""Passwords that can be recognized by the word before them."""
+"""Pattern for passwords that can be recognized by the word before them."""
 _ASSIGNED = re.compile(
     r"((?:secret|token|(?:api|access|account|private|signing|encryption|secret)[-_ ]?key|credential|cookie"
     r"|\bsig)[\"'\\*]*\s*(?:=>|[:=]|\bis\b)[\"'\\*\s]*|--(?:token|secret|api-key)[ =])"
     r"(?=\S*\d)(?!\d+\b)([^\s\"'<|]{6,})",
     re.IGNORECASE,
 )
-"""Values assigned to names that suggest a secret, if they contain a digit and are not numbers."""
+"""Pattern for values that are assigned to a name such as ``api_key``. A value must contain a digit and not be
+a number."""
 
 
 class Turn(NamedTuple):

@@ -38,7 +38,7 @@ LEFTOVER = re.compile(
     re.IGNORECASE,
 )
 _OF_MERGE = re.compile(rf"(?<=([_.]))(?:BACKUP|BASE|LOCAL|REMOTE)(?=\1\d+{_EXTENSIONS})")
-"""Part of a file name by which git mergetool distinguishes the versions of a file."""
+"""Pattern for the part of a file name by which git mergetool distinguishes the versions of a file."""
 _VERSIONS = ("BACKUP", "BASE", "LOCAL", "REMOTE")
 _COPY = r"""(?:conflict(?:ed|ing)\ copy | in\ konflikt\ stehende\ kopie | konfliktkopie | copie\ en\ conflit
     | copia\ (?:en\ conflicto | conflictiva | in\ conflitto) | cópia\ em\ conflito | conflicterende\ kopie)"""
@@ -58,16 +58,16 @@ CONFLICT_COPY = re.compile(
     """,
     re.IGNORECASE,
 )
-"""Names of the copies that sync tools and git create when two versions of a note conflict.
+"""Pattern for the names of copies that sync tools and git create when two versions of a note conflict.
 
 A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. Every
-matching name contains ``_IN_ALL``, which is faster to search for.
-"""
+matching name contains ``_IN_ALL``, which is faster to search for."""
 _IN_ALL = "onfli"
 
 
 class Ignore:
-    """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/``.
+    """Rules that decide which files of a vault are read. Paths are relative to the vault, with ``/`` as
+    separator.
 
     The rules apply only to names. ``switches`` are the kinds of files that are read in addition to notes.
     """
@@ -183,7 +183,7 @@ class _Expressions:
 
     def __init__(self, patterns: Sequence[str]) -> None:
         self.problems: dict[str, str] = {}
-        """Reasons why rules were dropped, by rule."""
+        """Map from each dropped rule to the reason why it was dropped."""
         self._seconds = EXCLUDED_RULES_SECONDS
         self._patterns: dict[str, BoundedPattern | None] = dict.fromkeys(patterns)
 
@@ -223,7 +223,8 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Time, in seconds, up to which testing one path is normal and does not count against the time budget."""
+"""Maximum time, in seconds, for which testing one path is normal and does not count against the time
+budget."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:

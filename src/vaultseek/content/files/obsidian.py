@@ -55,8 +55,9 @@ class _Names(NamedTuple):
 class VaultDates(NamedTuple):
     """Date style in one folder of a vault.
 
-    The format of the vault's daily notes decides. If it does not, the other file names in the folder do, or
-    else those in the whole vault. They are checked again after the folder has changed, and each minute.
+    The format of the vault's daily notes decides. If this format does not show the style, the file names in
+    the folder decide or, failing those, the file names in the whole vault. The names in the folder are
+    checked again after the folder has changed, those in the vault each minute.
     """
 
     root: Path
@@ -91,8 +92,8 @@ class VaultDates(NamedTuple):
 
 _LITERAL = re.compile(r"\[[^\]]*\]")
 _ORDER = re.compile(r"D(?=D?o?\W*M)|M(?=M?\W*D)")
-"""Pattern for the day or the month, whichever comes first in a moment.js format; each has one or two
-letters."""
+"""Pattern for the day or the month in a moment.js format, whichever comes first. Day and month have one or
+two letters."""
 _TWO_NUMBERS = re.compile(r"(?<!\d)(\d\d?)[-_./](\d\d?)[-_./]\d{4}(?!\d)")
 _NUMBER = re.compile(r"(\d+)(?:st|nd|rd|th)?(?!\w|-\d)")
 _LAST_DAY = 31

@@ -25,7 +25,7 @@ class NoteBytes:
     """Bytes of a note, and the stat of the file from which they were read.
 
     ``racy`` is true if the file changed so shortly before it was read that a later write could leave the same
-    stat; it must then be read again next time.
+    stat; the file must then be read again next time.
     """
 
     data: bytes

@@ -38,7 +38,7 @@ NOT_A_FILE = "a link or special file; links are not followed, so put a copy of t
 
 @dataclass(frozen=True, slots=True)
 class ScannedFile:
-    """A file in the vault. ``path`` is relative to the vault, with ``/``; ``stat`` is None for
+    """A file in the vault. ``path`` is relative to the vault, with ``/`` as separator; ``stat`` is None for
     attachments.
     """
 

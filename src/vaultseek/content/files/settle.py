@@ -45,7 +45,7 @@ class Hints:
         self._arrived = asyncio.Event()
         self._pace = Pace()
         self._held: dict[str, float] = {}
-        """Paths that changed again too soon, with the time at which each may be passed on."""
+        """Map from each path that changed again too soon to the time at which it may be passed on."""
 
     def add(self, path: str) -> None:
         """Add a hint that the file or folder at ``path`` may have changed."""

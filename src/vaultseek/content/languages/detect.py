@@ -21,8 +21,8 @@ SAMPLE_CHARS = 2000
 
 LEAST_STOP_WORDS = 3
 LEAST_SHARE = 0.08
-"""Minimum share of stop words of a language among all words of a text in that language. At least
-``LEAST_STOP_WORDS`` different stop words are also needed."""
+"""Minimum share of a text's words that must be stop words of a language for the text to be in that language.
+At least ``LEAST_STOP_WORDS`` different stop words are also needed."""
 CLEAR_LEAD = 1.4
 """Minimum ratio between the stop word weights of the best language and the second-best language."""
 LEAST_LETTERS = 8
@@ -56,8 +56,8 @@ def detect_language(text: str) -> str:
 
 
 def main_language(notes: Mapping[str, int]) -> str:
-    """Return the language of the most notes, given the number of notes in each language; in a tie, English or
-    else the alphabetically first.
+    """Return the most common language, given the number of notes in each language. In a tie, English wins or,
+    without English, the alphabetically first code.
     """
     clear = {language: count for language, count in notes.items() if language and count > 0}
     if not clear:

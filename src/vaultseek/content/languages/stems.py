@@ -54,15 +54,15 @@ _ENDINGS = {
     "tr": "",
     "uk": _CYRILLIC,
 }  # fmt: skip
-"""Endings in languages for which Snowball has no algorithm, folded as in the keyword index or with their
-accents."""
+"""Endings in languages for which Snowball has no algorithm. They are folded as in the keyword index for the
+languages in ``_FOLDED_BEFORE``, and keep their accents for the others."""
 _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 """Languages whose endings are compared after folding, without accents."""
 
 _LETTERS = 7
 _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6, "tr": 5}
-"""Maximum number of letters in a stem, by language. Turkish adds ending upon ending, so only the beginning of
-a word stays the same."""
+"""Map from language to the maximum number of letters in a stem. Turkish adds ending upon ending, so only the
+beginning of a word stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
 """Languages without stemming, because their words have no endings or change at the beginning. Words in these
@@ -74,8 +74,8 @@ LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 
 @cache
 def stemmer(language: str | None) -> Stem:
-    """Return the function that stems lower-case words in a language; without a language, it returns words
-    unchanged.
+    """Return the function that stems lower-case words in a language; without a language, the function returns
+    words unchanged.
 
     Raises ``ValueError`` for a language that is not in ``LANGUAGES``.
     """
@@ -123,7 +123,7 @@ _ARABIC_SUFFIX = re.compile("(?<=..)(?:ها|ان|ات|ون|ين|يه|ه|ي)$")
 
 
 def _stem_arabic(word: str) -> str:
-    """Remove the article, "and" and endings from an Arabic word, like the stemmer light10 (Larkey,
+    """Remove the article, "and" and endings from an Arabic word, as the stemmer light10 does (Larkey,
     Ballesteros, 2007).
     """
     word = _ARABIC_AND.sub("", _ARABIC_PREFIX.sub("", word, count=1), count=1)

@@ -42,7 +42,7 @@ def space_pairs(text: str) -> str:
 
 
 def first_syllable(pair: str) -> str:
-    """Return the first syllable of ``pair``, which begins with a syllable."""
+    """Return the first syllable of ``pair``, a string that begins with a syllable."""
     match = _compiled(SYLLABLE).match(pair)
     return match[0] if match else pair[:1]
 

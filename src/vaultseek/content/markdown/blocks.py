@@ -251,8 +251,8 @@ class _Walker:
         return Block(kind, start, max(start, end), column, self.quotes, not self.nesting, opens)
 
     def absorb(self, block: Block) -> bool:
-        """Append lines to the previous block if that block's container left it open, as Obsidian does; return
-        True if no line of ``block`` remains.
+        """Append lines of ``block`` to the previous block if that block's container left it open. Obsidian
+        does the same. Return True if no line of ``block`` remains.
         """
         last = self.structure.blocks[-1] if self.structure.blocks else None
         if last is None or last.top or last.end != block.start - 1 or not self.is_open(last):
@@ -313,8 +313,8 @@ def may_be_opaque(lines: Sequence[str]) -> bool:
 
 
 def mask_opaque(structure: Structure, lines: Sequence[str], skeleton: list[str]) -> dict[int, BlockKind]:
-    """Turn display math and comments into fences in ``skeleton``; return the kind of each, by its first
-    line.
+    """Turn display math and comments into fences in ``skeleton``; return a dict from the first line of each
+    to its kind.
     """
     masked: dict[int, BlockKind] = {}
     done = -1

@@ -51,8 +51,8 @@ first."""
 CHUNK_ID_BYTES = 10
 
 CHUNKER_VERSION = 14
-"""Version of reading. Raise it whenever the same note gives different chunks, title, links, currency or
-properties; vaults are then read again."""
+"""Version of the code that reads notes. Raise it whenever the same note gives different chunks, title, links,
+currency or properties; vaults are then read again."""
 
 Path = tuple[str, ...]
 
@@ -159,7 +159,7 @@ class _Group(NamedTuple):
 
 
 class _Plan:
-    """Decides which sections become separate chunks and which are joined."""
+    """Plan that decides which sections become separate chunks and which are joined."""
 
     def __init__(self, sections: Sequence[_Section], blocks: int, sizes: _Sizes) -> None:
         self._sections = sections
@@ -209,8 +209,8 @@ class _Plan:
 
 
 class _Sizes:
-    """Token counts of all blocks. Decides which ranges fit into a chunk, and splits ranges that do not
-    fit.
+    """Token counts of all blocks. They decide which ranges fit into a chunk; ranges that do not fit are
+    split.
     """
 
     def __init__(

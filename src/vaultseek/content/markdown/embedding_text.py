@@ -2,9 +2,9 @@
 
 The text for a passage has the title, the aliases, the heading path and the passage itself. The text for a
 note has the title, aliases, tags, description, other properties with words in their values, and the opening
-of the body. If the words of the file name differ from the title, they are added to it. Title, aliases and
-heading path have their own limits, so they do not reduce the room for the passage, and a longer file name
-does not move the borders of chunks.
+of the body. If the words of the file name differ from the title, they follow the title in brackets. Title,
+aliases and heading path have their own limits, so they do not reduce the room for the passage, and a longer
+file name does not move the borders of chunks.
 """
 
 import functools
@@ -32,7 +32,7 @@ EMBEDDING_TEXT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingText:
-    """A text for the model, with the key of its vector. Equal keys mean equal texts."""
+    """Text for the model, with the key of its vector. Equal keys mean equal text."""
 
     text: str
     key: str

@@ -23,11 +23,10 @@ class Emphasis:
     def __init__(self, text: str) -> None:
         self.text = text
         self.singles: dict[str, list[int]] = {"*": [], "_": []}
-        """Positions of delimiters that can close emphasis, by character: single delimiters, and runs of odd
-        length.
+        """Map from ``*`` and ``_`` to the positions of delimiters that can close emphasis: single delimiters,
+        and runs of odd length.
 
-        The search for a closing delimiter stops at such a run.
-        """
+        The search for a closing delimiter stops at such a run."""
         self.doubles: dict[str, list[int]] = {"*": [], "_": [], "~": [], "=": []}
         self.closers: dict[int, int] = {}
         self.ends: list[int] = []

@@ -110,7 +110,7 @@ class _Scanner:
         self.source = source
         self.line_position = 0
         self.span = (0, -1)
-        """Range of the line in the text for which a position in the file was last computed."""
+        """Range, in the text, of the line for which a position in the file was last computed."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0
@@ -120,7 +120,7 @@ class _Scanner:
         """Number of outermost brackets that contain a link and therefore cannot be links themselves."""
         self.last_tag: tuple[int, _Bracket | None] = (-1, None)
         """End of the last tag, and the open bracket on which this tag depends, if any. A tag directly after
-        it depends on the same bracket."""
+        the last tag depends on the same bracket."""
         self.no_double_dollar = False
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None

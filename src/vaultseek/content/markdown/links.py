@@ -48,7 +48,7 @@ def label_key(label: str) -> str:
 
 
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
-    """Return the link if a property's whole ``value`` is one, otherwise None.
+    """Return the link if a property's whole ``value`` is a link, otherwise None.
 
     ``columns`` has the column of each character of the value, and of the value's end, on the line of the
     value.
@@ -143,7 +143,7 @@ _PARENTHESES = 8
 
 def parse_destination(text: str, position: int) -> tuple[str, int]:
     """Return the raw destination that begins at ``position``, after a ``(``, and the end of the link; the end
-    is 0 if it is not a link.
+    is 0 if there is no link.
     """
     if match := _SIMPLE_DESTINATION.match(text, position):
         return match[1], match.end()

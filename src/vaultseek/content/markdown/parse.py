@@ -28,7 +28,9 @@ T = TypeVar("T")
 
 
 def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
-    """Parse ``text``, the content of the note at ``path``. ``problems`` are those found in decoding it."""
+    """Parse ``text``, the content of the note at ``path``. ``problems`` are the problems found in decoding
+    the text.
+    """
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
             "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
@@ -132,8 +134,8 @@ _BLANK_LINE = re.compile(r"\n[ \t]*(?=\n)")
 class _Text(NamedTuple):
     """The text of a block.
 
-    ``line`` is its first line in the file (1-based), ``after`` the number of characters that follow it on its
-    last line.
+    ``line`` is the text's first line in the file (1-based), ``after`` the number of characters that follow
+    the text on its last line.
     """
 
     text: str

@@ -54,8 +54,8 @@ def render_plain(lines: Iterable[str], first: int) -> dict[int, list[Edit]]:
 def render_blocks(
     lines: Sequence[str], first: int, blocks: Iterable[Block], labels: Labels
 ) -> dict[int, list[Edit]]:
-    """Return the edits that render the ``blocks`` of a body, by line number; the first of its ``lines`` has
-    the number ``first``.
+    """Return a dict from line number to the edits that render the ``blocks`` in that line. The first of the
+    body's ``lines`` has the number ``first``.
     """
     found: defaultdict[int, list[Edit]] = defaultdict(list)
     rendered: set[int] = set()
@@ -314,8 +314,8 @@ class _Inline:
         self._brackets: list[tuple[int, int]] = []
         """Start and end of each bracket that is still open."""
         self._marks: defaultdict[str, list[list[int]]] = defaultdict(list)
-        """Open emphasis delimiters, by character: the start of each, and the number of its characters still
-        unmatched."""
+        """Map from delimiter character to the open delimiters: the start of each, and the number of its
+        characters still unmatched."""
         self._runs: dict[int, list[int]] | None = None
         self._dollars: list[int] | None = None
         self._unclosed: set[str] = set()
@@ -449,7 +449,7 @@ class _Inline:
         return end
 
     def _end_of_link(self, content: int, position: int) -> int:
-        """Return the end of the link whose text ends at the bracket at ``position``; 0 if it is not a
+        """Return the end of the link whose text ends at the bracket at ``position``; 0 if there is no
         link.
         """
         text = self._text

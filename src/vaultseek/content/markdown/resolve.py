@@ -62,7 +62,7 @@ def link_key(target: str) -> str:
 
 
 def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
-    """Return the file's name and aliases as keys, in the form of ``link_key``."""
+    """Return the file's name and aliases as keys, normalized as in ``link_key``."""
     if _is_hidden(path):
         return frozenset()
     keys = {_bare(_fold(path).rpartition("/")[2])}
@@ -73,8 +73,8 @@ def name_keys(path: str, aliases: Sequence[str] = ()) -> frozenset[str]:
 
 
 class Names:
-    """The files of a vault, indexed by name. Paths are relative to the vault, with ``/``; hidden files are
-    left out.
+    """The files of a vault, indexed by name. Paths are relative to the vault, with ``/`` as separator; hidden
+    files are left out.
     """
 
     def __init__(self) -> None:
@@ -141,13 +141,15 @@ class Names:
         return other
 
     def shared_keys(self) -> set[str]:
-        """Return the names that several files share, in the form of ``link_key``."""
+        """Return the names that several files share, normalized as in ``link_key``."""
         tables = (self._tables[kind] for kind in ("name", "alias", "page"))
         shared = {key for table in tables for key, paths in list(table.items()) if len(paths) > 1}
         return {_bare(key.rpartition("/")[2]) for key in shared}
 
     def keys_of(self, path: str) -> frozenset[str]:
-        """Return the current keys of the file, in the form of ``link_key``; empty if the file is unknown."""
+        """Return the current keys of the file, normalized as in ``link_key``; empty if the file is
+        unknown.
+        """
         keys = self._files.get(path)
         return frozenset() if keys is None else name_keys(path, keys)
 

@@ -28,7 +28,7 @@ _FOREIGN = re.compile(r"[^\t\n -~]")
 # The grammar does not recognize these elements as HTML blocks, or misses the ends of the blocks.
 _NEWER_ELEMENT = re.compile(r"(</?)(?:[hH][1-6]|search)(?=[\s/>])")
 _DECLARATION = re.compile(r"<![A-Za-z][^<>]*+>")
-# The grammar fails on elements indented this far in a list after a paragraph, which are not blocks.
+# Elements indented this far in a list after a paragraph are not blocks, but the grammar fails on them.
 _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )

@@ -68,12 +68,12 @@ def moved_target(
 ) -> str | None:
     """Return the new target of a link after its note and its file have moved.
 
-    ``was`` and ``now`` are the paths of the note and of the file, before and after the move. ``names`` are
-    the names after the move. An embed is treated like a wikilink; a Markdown image must be given as a
+    ``was`` has the paths of the note and of the file before the move, ``now`` those after the move. ``names``
+    are the names after the move. An embed is treated like a wikilink; a Markdown image must be given as a
     Markdown link. The style of the link is kept: name or path, relative or from the root, with or without
     ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow only
-    such links; with ``portable``, the path is relative to the note. A link that has exactly the file's
-    spelling still has it after the move, because some programs distinguish upper and lower case. Returns the
+    such links; with ``portable``, the path is relative to the note. A link spelled exactly like the file is
+    still spelled so after the move, because some programs distinguish upper and lower case. Returns the
     target unchanged if it is still valid, and None if no target is possible.
     """
     source, path = now
@@ -91,8 +91,7 @@ def moved_target(
 
 
 def rewritten(written: str, target: str, *, markdown: bool, quote: str = "") -> str:
-    """Return the target of a link, as ``written``, with its path replaced by ``target`` and its fragment
-    kept.
+    """Return ``written``, the target of a link, with its path replaced by ``target`` and its fragment kept.
 
     ``quote`` is the quotation mark around the link in frontmatter.
     """
@@ -121,7 +120,9 @@ def with_fragment(written: str, fragment: str, *, markdown: bool, quote: str = "
 
 
 def with_target(written: str, moved: str) -> str:
-    """Return ``written``, the target of a link, with its path replaced by that of the target ``moved``."""
+    """Return ``written``, the target of a link, with its path replaced by the path of the target
+    ``moved``.
+    """
     return _markdown_path(moved) + written[len(_markdown_path(written)) :]
 
 
@@ -152,7 +153,7 @@ def can_be_linked(path: str) -> bool:
 
 _WIKI_PATH_END = re.compile(r"\\?\||#")
 _MARKDOWN_PATH = re.compile(r"(?:&#(?=[0-9]|[xX][0-9a-fA-F])|[^#])*+")
-"""Pattern for the path in a Markdown destination, which may contain an entity such as ``&#39;``."""
+"""Pattern for the path in a Markdown destination. The path may contain an entity such as ``&#39;``."""
 _ALIAS = re.compile(r"\\?\|")
 _LINK_SIGNS = re.compile(r"[#|^\[\]\\]|%%")
 _ENDS_TARGET = re.compile(r"[#|\[\]\n]")

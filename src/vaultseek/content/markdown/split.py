@@ -1,4 +1,4 @@
-"""Split a note into parts, and blocks that are too long for the model into pieces, at the best borders."""
+"""Split a note into parts. Split blocks that are too long for the model into pieces, at the best borders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vaultseek.base.model import CodeBlock, Edit, Heading, Note, Part, Span, Tok
 from vaultseek.base.text import is_unspaced
 
 SHORT_PARTS = 8
-"""Divisor for a chunk's token limit. Lines and sentences with fewer characters than the result are joined
+"""Divisor for a chunk's token limit. Lines and sentences with fewer characters than the quotient are joined
 before their tokens are counted."""
 CUT_GUESSES = 24
 DATA_CHARS = 2000
@@ -256,7 +256,7 @@ class NotePart(NamedTuple):
 
 
 def parts_of(note: Note) -> Iterator[tuple[Part, NotePart]]:
-    """Yield the parts of a note: for each, its part of the file, and its lines for chunking."""
+    """Yield the parts of a note: for each part, its place in the file, and its lines for chunking."""
     places = note.places
     if places[0].line > note.body_line:
         places = (Part("", note.body_line), *places)

@@ -1,8 +1,8 @@
 """Parse frontmatter with YAML 1.2's core schema, within fixed limits.
 
-Values are those of JSON: text, numbers, booleans, null, lists, and mappings with text keys. Dates, times,
-``no`` and ``on`` are text; ``010`` is ten. YAML tags construct no objects. YAML aliases are expanded up to a
-limit.
+Values are those of JSON: strings, numbers, booleans, null, lists, and mappings with string keys. Dates,
+times, ``no`` and ``on`` are strings; ``010`` is ten. YAML tags construct no objects. YAML aliases are
+expanded up to a limit.
 """
 
 import re
@@ -38,7 +38,7 @@ class LoadError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A scalar as written: its keys joined by dots, its text, and its start and end (0-based).
+    """A scalar as written: its keys from the root joined by dots, its text, and its start and end (0-based).
 
     ``style`` is the character that begins the scalar: a quotation mark, ``|`` or ``>``; "" for a plain
     scalar.
@@ -173,7 +173,7 @@ _PIECE = {
     "'": re.compile("''|."),
     '"': re.compile(r"\\(?:x.{2}|u.{4}|U.{8}|.)|."),
 }
-"""Patterns for one character as written between quotation marks, by the quotation mark used."""
+"""Map from a quotation mark to the pattern for one character as written between two such marks."""
 
 
 def _as_yaml_1_1(text: str) -> str:

@@ -55,8 +55,9 @@ def comparable(value: object) -> str | None:
 
 
 def is_link_to(text: str, name: str) -> bool:
-    """True if ``text`` is a wikilink whose target is ``name``, or a path that ends with ``/`` and ``name``.
-    Both arguments must be folded."""
+    """True if ``text`` is a wikilink whose target is ``name`` or ends with ``/`` and ``name``. Both arguments
+    must be folded.
+    """
     link = _WIKILINK.fullmatch(fold(text))
     target = f"/{link[1].strip()}" if link else ""
     return target.endswith(f"/{name}") or target.removesuffix(".md").endswith(f"/{name}")

@@ -90,7 +90,7 @@ _FIELDS = {
     "staleafter": "stale",
     "validuntil": "valid",
 }
-"""Field names that are recognized, without case and punctuation, and their meanings."""
+"""Map from recognized field names, in lower case and without punctuation, to their meanings."""
 _NO_VALUE = frozenset(
     {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
 )
@@ -101,11 +101,12 @@ _LINK = re.compile(
 _NOT_STATUS = re.compile(r"^[\W_]+|[\W_]+$")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
-"""A status that names a successor: *superseded by ADR-7*."""
+"""Pattern for a status that names a successor: *superseded by ADR-7*."""
 _REMARK = re.compile(r"([^\[(,;:.–—|]*[^\W_])\s*(?:[(,;:.–—|]|-\s)\s*(.*)", re.DOTALL)
-"""A status followed by a remark: *deprecated (use [[New]])*."""
+"""Pattern for a status followed by a remark: *deprecated (use [[New]])*."""
 _PENDING = re.compile(r"\?|\b(?:pending|proposed|planned|not yet|soon|partly|partially)\b", re.IGNORECASE)
-"""Remarks which show that a status does not apply yet, or applies only to a part of the note."""
+"""Pattern for remarks that restrict a status: it does not apply yet, or applies only to a part of the
+note."""
 _PERIOD = re.compile(r"([0-9]{4})(?:-W([0-9]{1,2}))?", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:19|20)[0-9]{2}$")
 

@@ -92,7 +92,7 @@ _DAY = "(?: (?:on|as of|am|le|el|em|il|op) [^][.;\n]{0,18}[0-9]{2,4})?"
 _SINCE = r"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][.;:,\n]{1,18})?"
 _LEAD = "(?:(?:since|as of|seit|depuis|desde|dal|sinds) [^][.;\n]{1,18}?,? )?"
 _WHEN = rf"(?:,? {_ON}|,? \(?[0-9][0-9./-]{{3,10}}\)?,?)?"
-"""Pattern for a date such as *On 2025-04-01*, which is optional."""
+"""Pattern for an optional date such as *On 2025-04-01*."""
 _GIVEN_UP = (
     "(?:superseded|superceded|replaced|obsoleted|deprecated|retired|withdrawn|dropped|abandoned|discontinued"
     "|archived|ersetzt|abgelöst|eingestellt|remplacée?|abandonnée?|sustituid[oa]|reemplazad[oa]|abandonad[oa]"
@@ -149,8 +149,8 @@ _GONE = (
     f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?"
     "|retirad[oa]|ritirat[oa]|ingetrokken)"
 )
-"""Words that may describe the subject of a note rather than the note. They count only in a sentence about
-*this note*."""
+"""Pattern for words that may describe the subject of a note rather than the note itself. They count only in a
+sentence about *this note*."""
 _UNUSED = (
     f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?"
     r"|it)(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
@@ -221,7 +221,8 @@ _OBJECT = (
     "|now|instead|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
     r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)\w)"
 )
-"""Pattern for the end of an object, unlike *replaces [[Anna]]'s talk* and *replaces [[Anna]] at the door*."""
+"""Pattern for the end of an object. It does not match in *replaces [[Anna]]'s talk* and *replaces [[Anna]] at
+the door*."""
 _SIGN = (
     r"\(?(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important"
     r"|danger|hinweis|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"

@@ -40,8 +40,8 @@ class Budget:
 
 @contextmanager
 def within(budget: Budget) -> Iterator[None]:
-    """Count the time that ``find`` and ``in_time`` take in this thread against ``budget``, within this
-    context.
+    """Within this context, charge ``budget`` for the time that ``find`` and ``in_time`` take in this
+    thread.
     """
     token = _budget.set(budget)
     try:
@@ -120,4 +120,4 @@ _ESCAPE = re.compile(
 _CLASS = re.compile(r"\[\^?\]?[^\[\]]*\]")
 _GROUP = re.compile(r"\([^()]*\)")
 _OPTIONAL = re.compile(r".?(?:[*?]|\{[^{}]*\})", re.DOTALL)
-"""A quantifier, and the character that it repeats or makes optional."""
+"""Pattern for a quantifier, together with the character that it repeats or makes optional."""

@@ -1,4 +1,4 @@
-"""Facts about a note to which filters refer, and the passages of its text that filters test."""
+"""Facts about a note, and passages of its text, on which filters are tested."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ Scope = Literal["content", "source", "section", "line", "block"]
 
 
 class NoteFacts(Protocol):
-    """Facts about one note to which conditions refer."""
+    """Facts about one note that conditions test."""
 
     @property
     def path(self) -> str:
@@ -64,7 +64,7 @@ class NoteFacts(Protocol):
 
     @property
     def headings(self) -> Collection[str]:
-        """Headings as written, and as displayed."""
+        """Headings, both as written and as displayed."""
 
     @property
     def tasks(self) -> Sequence[Task]: ...

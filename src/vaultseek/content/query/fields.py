@@ -138,4 +138,4 @@ FIELDS: Mapping[str, _Parser] = {
     "phrase": _of(Contains),
     "exclude": _of(words_filter, none=True),
 }
-"""Parsers for field values, by field name."""
+"""Map from field name to the parser for its value."""

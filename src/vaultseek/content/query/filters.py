@@ -36,11 +36,10 @@ TaskState = Literal["any", "todo", "done"]
 DateField = Literal["created", "modified"]
 Comparison = Literal["<", "<=", ">", ">="]
 Stored = tuple[str, list[str]]
-"""The fact that a condition tests, by its name in ``NoteFacts``, and texts that every matching value
+"""The fact that a condition tests, given by its name in ``NoteFacts``, and strings that every matching value
 contains.
 
-An index can search for these texts first.
-"""
+An index can search for these strings first."""
 
 _folded = lru_cache(maxsize=256)(fold)
 """Function that folds the text of a condition. Results are cached, because the text is compared with
@@ -316,7 +315,8 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""For each kind of name: the fact, the test against a folded text, and a description of the condition."""
+"""For each kind of name: the fact, the test of a name against the folded text, and a description of the
+condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,7 +339,7 @@ class Linked:
 
 @dataclass(frozen=True, slots=True)
 class IsOutdated:
-    """Notes that ``rules`` consider superseded, or past their end date on the ISO day ``today``."""
+    """Notes that are superseded according to ``rules``, or past their end date on the ISO day ``today``."""
 
     state: State
     today: str
@@ -363,7 +363,7 @@ class IsOutdated:
 class HasProperty:
     """Notes that have the property, whatever its value.
 
-    With ``is_null``, notes whose property has no value, which includes "" and [].
+    With ``is_null``, notes whose property has no value; "" and [] count as no value.
     """
 
     name: str
@@ -440,7 +440,8 @@ class PropertyCompare:
 
     Numbers compare as numbers. ISO dates, including partial dates (``2026`` or ``2026-03``), compare by their
     beginning. A day within a month is greater than the month, and ``<=`` with a month or a day includes all
-    of it. A date may lack leading zeros or be a link to a daily note. A number never matches other text.
+    of it. A date may lack leading zeros or be a link to a daily note. A number never matches text that is not
+    a number.
     """
 
     name: str

@@ -29,12 +29,12 @@ SPACED_LETTERS = 10
 UNIT_LETTERS = 4
 """Maximum length of a unit that forms one identifier with the number before it: ``10 mm``."""
 CHAIN_LINKS = 4
-"""Maximum number of words from the first number of a code whose beginnings are codes, too: ``GTX 1080`` of
-``GTX 1080 Ti``."""
+"""Maximum number of words from the first number in a code to the end of a shorter code in it, such as
+``GTX 1080`` in ``GTX 1080 Ti``."""
 MOST_DIGITS = 20
 """Maximum number of digits in one number. Longer sequences of digits and separators are rows of numbers."""
 CACHED_TEXTS = 1024
-"""Number of texts whose normal forms are cached. They are needed twice: for the ledger, and then for the
+"""Number of texts whose normal forms are cached. The forms are needed twice: for the ledger, and then for the
 keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
@@ -57,7 +57,7 @@ _CHAIN = re.compile(
     rf"(?<![\w-])(?<![0-9][.,])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
     rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
 )
-"""A code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
+"""Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
@@ -69,8 +69,8 @@ _SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _LEVELS = re.compile(r"[0-9]\.[0-9]")
 _LONG_GROUP = re.compile(r"\.[0-9]{4}")
-"""Dots are kept between the levels of versions, sections and network addresses, which have at most three
-digits: ``4.1.12`` is not ``4.11.2``."""
+"""Pattern for a level with too many digits. Dots are kept between the levels of versions, sections and
+network addresses, which have at most three digits: ``4.1.12`` is not ``4.11.2``."""
 _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
 
 
@@ -126,7 +126,7 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
 
 
 def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the places of possible identifiers, some of them twice."""
+    """Yield the character ranges of possible identifiers, some of them twice."""
     for pattern, sign in ((_COMPOUND, _JOINT), (_WITH_UNIT, _DIGIT), (_SPACED_DIGITS, _DIGIT)):
         for match in matches_in_lines(pattern, sign, text):
             yield match.span()
@@ -198,7 +198,7 @@ class Spelled:
         )
         end = 0
         parts: list[str] = []
-        # A day comes before the row of digits that it begins, ``27/03/2021 10``.
+        # A day takes precedence over the row of digits that begins with the day: ``27/03/2021 10``.
         for form in sorted(
             (*normal_forms(composed), *words),
             key=lambda form: (form.start, form.terms[0].startswith(MARK), -form.end),
@@ -271,8 +271,9 @@ def spelled(text: str) -> Spelled:
 
 
 def _closed(text: str) -> str:
-    """Return the normal form of a whole text of a few words that may be one identifier; "" for other
-    texts."""
+    """Return the normal form of ``text`` if it has a few words and may be a single identifier; otherwise
+    "".
+    """
     words = _WORDS.findall(text)
     form = identifier_form(text) if 1 < len(words) <= CHAIN_LINKS else ""
     return form if is_code(form) and not form[1:].isdecimal() else ""
@@ -282,8 +283,9 @@ _WORDS = re.compile(r"[^\W_]+")
 
 
 def _end_of(form: NormalForm, text: str, parts: list[str]) -> int:
-    """Return the end of a form; a ``T`` between a day and a time counts as a space, which is added to
-    ``parts``."""
+    """Return the position at which a form ends. A ``T`` between a day and a time is skipped, and a space is
+    added to ``parts`` in its place.
+    """
     if form.terms[0].startswith(MARK) or not _T_BEFORE_TIME.match(text, form.end):
         return form.end
     parts.append(" ")

@@ -48,7 +48,8 @@ class Dates(NamedTuple):
     """Dates of a note: its creation, the ISO day in its path ("" if none), and whether days come before
     months.
 
-    That order applies to the dates in names and properties; it is None if it is unknown or does not matter.
+    The order of days and months applies to dates in names and properties. It is None if it is unknown or does
+    not matter.
     """
 
     created: When

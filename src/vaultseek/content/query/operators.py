@@ -1,5 +1,5 @@
-"""Operators ``name:value`` and ``[property:value]`` of the query language, which make filters from their
-values.
+"""Operators ``name:value`` and ``[property:value]`` of the query language. Each operator makes a filter from
+its value.
 """
 
 import re
@@ -243,7 +243,7 @@ OPERATORS: Mapping[str, Operator] = {
     "created": _dated(lambda period: Dated("created", period.start, period.end)),
     "modified": _dated(lambda period: Dated("modified", period.start, period.end)),
 }
-"""Operators by lower-case name. ``before`` and ``after`` refer to the modification date."""
+"""Map from lower-case name to operator. ``before`` and ``after`` refer to the modification date."""
 
 ABOUT: Mapping[str, str] = {
     "tag": "a tag and the tags nested under it",

@@ -60,7 +60,7 @@ class Profile:
     """Features of a query, and the weights that result from them.
 
     ``words`` is the number of all words; in scripts without spaces, two characters count as a word.
-    ``specificity`` is from 0 to 1. ``anchors`` are folded texts that boost notes containing them:
+    ``specificity`` is from 0 to 1. ``anchors`` are folded strings that boost the notes containing them:
     identifiers, the ISO form of dates in words, quoted phrases and a lone capitalised name.
     ``pure_identifier`` is true for a query with only identifiers, for which embeddings do not help.
     """
@@ -75,7 +75,8 @@ class Profile:
 
 
 def profile_query(query: Query, name: str = "auto") -> Profile:
-    """Return the profile of ``query``; its weights depend on the query only if ``name`` is adaptive.
+    """Return the profile of ``query``; its weights depend on the query only if the profile ``name`` is
+    adaptive.
 
     Raises BadQuery for a name that is neither in :data:`ADAPTIVE_PROFILES` nor in :data:`FIXED_PROFILES`.
     """

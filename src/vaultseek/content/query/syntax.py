@@ -64,7 +64,7 @@ _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
 _DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\"\[\]]*)(?=[\s)]|$)")
 _COMMAND = re.compile(r"(?:\$\s+)?[\w./][\w./-]*(?=\s)(?=.*\s-(?:-[^\W_]\S*|[^\W_])(?!\S))", re.DOTALL)
-"""A pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
+"""Pattern for a pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
 _TWO_SLASHES = re.compile(r"/[^/]+/")
 # A regular expression in brackets may itself contain brackets.
 _BRACKETED = re.compile(
@@ -185,7 +185,7 @@ class _Parser:
         return Expression(pattern)
 
     def _problem(self, pattern: str) -> str | None:
-        """Return the error in a regular expression. Raises BadQuery if it is too large."""
+        """Return the error in a regular expression. Raises BadQuery if the expression is too large."""
         try:
             return pattern_error(pattern, FLAGS)
         except PatternTooLarge as error:

@@ -240,7 +240,7 @@ _MONTHS = (
     "dec|dez|december|dezember|décembre|diciembre|dicembre|dezembro",
 )
 _NAMES = frozenset({"jan", "march", "mars", "april", "avril", "may", "june", "august", "easter", "noël"})
-"""Months and holidays that are also names of people."""
+"""Months and holidays whose names are also given names or ordinary words."""
 _HOLIDAYS: Mapping[str, Callable[[int], Days]] = {
     "christmas eve|heiligabend|nochebuena|vigilia di natale|véspera de natal|kerstavond": (
         lambda year: Days(date(year, 12, 24), date(year, 12, 24))
@@ -276,8 +276,8 @@ _ORDINALS: Mapping[int, str] = {
     4: "fourth|4th|vierte[rnms]?|quatrième|cuart[oa]|quart[oa]|vierde",
     -1: "last|final|letzte[rnms]?|derni(?:er|ère)s?|últim[oa]s?|ultim[oa]|laatste",
 }
-"""Patterns for words such as *second* and *last*, by the position of the part that they name: 1 is the first
-part, -1 the last."""
+"""Map from the position of a part to the pattern for words that name it, such as *second* and *last*. The
+first part is 1, the last -1."""
 _PIECES: Mapping[str, str] = {
     "half": "half|hälfte|halbjahr|semestre|moitié|mitad|metade|metà|helft",
     "quarter": "quarter|quartal|trimestre|kwartaal",
@@ -624,7 +624,7 @@ def _quarter(day: date) -> Days:
 
 
 def _three_months(year: int, month: int) -> Days:
-    """Return three whole months, a quarter or a season; winter belongs to the year of its December."""
+    """Return three whole months: a quarter or a season. Winter belongs to the year of its December."""
     first = date(year, month, 1)
     return Days(first, first + relativedelta(months=3, days=-1))
 

@@ -10,7 +10,7 @@ from vaultseek.base.text import blank_controls
 
 
 def write_graph(answer: JSON, file: Path, form: str) -> None:
-    """Write the answer of ``graph/export`` to ``file``, as ``graphml``, ``gexf`` or ``json``. Raises
+    """Write an answer from ``graph/export`` to ``file`` as ``graphml``, ``gexf`` or ``json``. Raises
     OSError.
     """
     written = str if form == "json" else blank_controls  # XML does not allow control characters

@@ -1,7 +1,7 @@
-"""Cluster a graph by the Louvain method (Blondel, Guillaume, Lambiotte, Lefebvre 2008), using arrays.
+"""Cluster a graph by the Louvain method (Blondel, Guillaume, Lambiotte and Lefebvre 2008), using arrays.
 
 Nodes wait in a queue to be moved (Traag, Waltman and van Eck 2019). In each step a random half of the waiting
-nodes is moved. If all were moved at once, two neighbours could swap places forever.
+nodes is moved. If all of them were moved at once, two neighbours could swap clusters forever.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
     """Return the cluster of each node in an undirected graph. A cluster is identified by its lowest node
     number.
 
-    ``edges`` has one row for each pair of connected nodes, numbered 0 to ``nodes`` - 1.
+    Nodes are numbered from 0 to ``nodes`` - 1. ``edges`` has one row for each pair of connected nodes.
     """
     one, other = _both_ways(nodes, edges)
     links, weights, inner = (one, other), np.ones(len(one)), np.zeros(nodes)
@@ -41,7 +41,7 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
 
 
 def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
-    """Return, for each node, the lowest node in its connected component.
+    """Return, for each node, the lowest node number in its connected component.
 
     ``one`` and ``other`` are the two ends of each edge.
     """
@@ -66,10 +66,10 @@ def _both_ways(nodes: int, edges: Numbers) -> tuple[Numbers, Numbers]:
 def _moved(
     one: Numbers, other: Numbers, weights: Weights, inner: Weights, chance: np.random.Generator
 ) -> Numbers:
-    """Move nodes to the clusters with the highest gain in modularity until few moves help; return the nodes'
-    clusters.
+    """Move nodes to the clusters that raise modularity most, until few nodes are still waiting. Return the
+    cluster of each node.
 
-    ``inner`` has the weight of the edges inside each node.
+    A node may be a cluster from an earlier round; ``inner`` has the weight of the edges inside each node.
     """
     size = len(inner)
     degrees: Weights = np.bincount(one, weights, size) + 2 * inner

@@ -19,8 +19,8 @@ RECENT_SECONDS = 30 * 24 * 3600.0
 def overview(
     structure: Structure, bridges: Bridges, graph: Graph, ledger: Ledger, limit: int, now: float
 ) -> JSON:
-    """Return the vault's structure, with at most ``limit`` each of hubs, bridges and clusters. ``now`` is a
-    Unix time.
+    """Return the vault's structure, with up to ``limit`` hubs, ``limit`` bridges and ``limit`` clusters.
+    ``now`` is a Unix time.
     """
     hubs = [note for note in _ranked(structure)[:limit] if any(graph.degrees(note))]
     bridges = bridges[:limit]
@@ -57,7 +57,9 @@ def overview(
 
 
 def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
-    """Return up to ``most`` notes with the highest ranks, and the links between them as pairs of indices."""
+    """Return the highest-ranked notes, up to ``most``, and the links between them as pairs of note
+    indices.
+    """
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
     ids = [id for id in best if id in notes]  # a note may have been removed in the meantime
@@ -111,7 +113,7 @@ def _cluster(
 
 
 def export(structure: Structure, graph: Graph, ledger: Ledger) -> JSON:
-    """Return every note with its rank and the number of its cluster, and every link as a pair of indices."""
+    """Return every note with its rank and cluster number, and every link as a pair of note indices."""
     clusters = _cluster_numbers(structure)
     rows = [row for row in ledger.select(_NOTES) if row[0] in structure.ranks]
     places = {row[0]: place for place, row in enumerate(rows)}

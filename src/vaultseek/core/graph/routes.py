@@ -26,10 +26,10 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect the two notes, the answer is a single route with
-    one step between similar notes: one of the two, and a note connected with the other. There is no such
-    route if no notes are close, or if semantic search is unavailable. In the second case, ``partial`` has the
-    reason.
+    Links count in both directions. If links do not connect the two notes, the answer is a single route that
+    contains one step between similar notes: from the first note to a note connected with the last one, or
+    from a note connected with the first one to the last note. There is no such route if no notes are similar
+    enough, or if semantic search is unavailable. If it is unavailable, ``partial`` has the reason.
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None
@@ -52,10 +52,10 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the closest pair of notes in which one is ``start`` or ``end`` and the other is connected with
-    the opposite end.
+    """Return the most similar pair of notes: ``start`` and a note connected with ``end``, or a note connected
+    with ``start`` and ``end``.
 
-    Returns None if no pair is close, or a reason if semantic search is unavailable.
+    Returns None if no pair is similar enough, or a reason if semantic search is unavailable.
     """
     reason = vault.spaces.reason()
     if reason is not None:

@@ -18,7 +18,7 @@ from vaultseek.content.languages.stopwords import WITH_STOP_WORDS, stop_words
 from vaultseek.core.graph.louvain import connected, louvain
 
 Edges = NDArray[np.int64]
-"""Pairs of linked notes, by number, one pair per row."""
+"""Pairs of linked notes, given by number, one pair per row."""
 DAMPING = 0.85
 """Probability, in PageRank, that a reader follows a link rather than jumping to a random note (Page, Brin,
 Motwani and Winograd 1999)."""
@@ -38,7 +38,7 @@ notes are sampled."""
 _WORD = re.compile(r"[^\W\d_]{3,}")
 _NICENESS = 5
 Bridges = Sequence[tuple[int, float]]
-"""Notes with the share of shortest paths that pass through them, largest first."""
+"""Pairs of a note and the share of shortest paths that pass through it, largest share first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def main() -> None:
     edges = np.frombuffer(frame[1], np.int64).reshape(-1, 2)
     if "names" in frame[0]:
         structure = asdict(structure_of(frame[0]["names"], edges))
-        structure["ranks"] = list(structure["ranks"].items())  # JSON keys are text
+        structure["ranks"] = list(structure["ranks"].items())  # JSON keys are strings
         write(outgoing, structure)
     else:
         write(outgoing, {"bridges": bridges_of(frame[0]["notes"], edges)})

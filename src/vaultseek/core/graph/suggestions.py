@@ -25,8 +25,8 @@ from vaultseek.store.graph import Common, Graph
 from vaultseek.store.ledger import Ledger, NoteRow
 
 MOST_NEIGHBOURS = 200
-"""Maximum number of links that a note may have for its neighbours to count as connected through it. A note
-with more links is linked with almost everything."""
+"""Number of links above which a note no longer connects its neighbours with each other. Such a note is linked
+with almost everything."""
 MOST_CANDIDATES = 1000
 """Maximum number of candidates whose names are compared with the note's text. A hub has tens of thousands of
 candidates."""
@@ -40,23 +40,24 @@ _READ_NOTES = 10
 
 
 FOLLOWED_NOTES = 15
-"""Number of similar notes whose links are examined. Similar notes often link to the same notes, so the notes
-to which they link are suggested."""
+"""Number of similar notes whose links are examined. Similar notes often have the same links, so the targets
+of these links are suggested."""
 NAME_RARITY = 5.0
-"""Minimum divisor for the rarity of a name's matching words; the divisor is the rarity of the whole name if
-that is greater. The minimum makes names of common words count less, because such names may match by
-chance."""
+"""Minimum divisor in the score of a name. The rarity of the matching words is divided by the rarity of the
+whole name or, if greater, by this minimum. Names of common words, which may match by chance, therefore count
+less."""
 _WORD = re.compile(r"\w{3,}")
 
 
 class Evidence(NamedTuple):
-    """The evidence for a link from a note to another note.
+    """The evidence for a link from a source note to a target note.
 
-    ``common`` describes the notes linked with both, and ``cosine`` compares the two notes' vectors.
-    ``mentioned`` is the line on which the note names the other note; ``mentions`` is the line on which the
-    other note names the note. ``links_back`` is true if the other note links to the note. ``followed`` is the
-    number of similar notes that link to the other note, and ``following`` grows with the cosines of these
-    notes. ``name_words`` is the share of the words in the other note's name that occur in the note.
+    ``common`` describes the notes linked with both source and target, and ``cosine`` compares the vectors of
+    source and target. ``mentioned`` is the line on which the source names the target; ``mentions`` is the
+    line on which the target names the source. ``links_back`` is true if the target links to the source.
+    ``followed`` is the number of notes similar to the source that link to the target, and ``following`` grows
+    with the cosines of these notes. ``name_words`` is the share of the words in the target's name that occur
+    in the source.
     """
 
     common: Common = Common()
@@ -110,7 +111,7 @@ def reciprocal_ranks(features: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def scores(evidence: Mapping[int, Evidence]) -> dict[int, float]:
-    """Return a dict from note id to the strength of the evidence for a link to the note."""
+    """Return a dict from note id to the strength of the evidence for a link to that note."""
     if not evidence:
         return {}
     features = np.array([each.features() for each in evidence.values()])
@@ -124,9 +125,9 @@ async def suggestions(
     limit: int,
     mentions: Mapping[int, int] | None = None,
 ) -> list[JSON]:
-    """Return up to ``limit`` notes to which the note could link, most likely first, with reasons.
+    """Return up to ``limit`` notes to which the note ``row`` could link, most likely first, with reasons.
 
-    ``mentions`` are the lines in other notes that name this note, if known.
+    ``mentions``, if known, maps the ids of other notes to the lines there that name this note.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -186,7 +187,9 @@ def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return the evidence, by note id, for each unlinked note that is close by links, meaning or name."""
+    """Return a dict from note id to the evidence for a link to that note. Included are notes that ``row``
+    does not link to, but that are close to it by links, meaning or name.
+    """
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)
     )
@@ -231,9 +234,10 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return, for each note, the share of the words in its best-matching name that occur in the text.
+    """Return a dict from note id to the share of the words in the note's best-matching name that occur in
+    ``text``.
 
-    Words are weighted by their rarity among all names; names of common words count less.
+    Words are weighted by their rarity among all ``names``; names of common words count less.
     """
     own = set(_WORD.findall(fold(text)))
     words = {note: [set(_WORD.findall(fold(name))) for name in each] for note, each in names.items()}
@@ -268,7 +272,9 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Return, for each note in ``rows``, the first line that names it in each other note, all by note id."""
+    """Map the id of each note in ``rows`` to its mentions: a dict from the id of each other note to the first
+    line there that names the note.
+    """
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):
         lines[each.named].setdefault(each.note, each.line)
@@ -278,8 +284,8 @@ def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Map
 def _is_likely(reasons: Sequence[JSON]) -> bool:
     """True if the note names the other note, or if reasons of two kinds support the link.
 
-    The most common kinds do not count: some note is always the closest in meaning, some note always has
-    links, and a link back is not a reason for a link.
+    Three kinds do not count. Every note has a note closest in meaning, similar notes always link to
+    something, and a link back is not a reason for a link.
     """
     kinds = {reason["kind"] for reason in reasons}
     return "mentioned" in kinds or len(kinds - {"links_back", "followed", "meaning"}) > 1

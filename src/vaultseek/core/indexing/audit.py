@@ -23,8 +23,8 @@ NOTES_AT_ONCE = 100
 class Audit:
     """The result of an audit: the number of notes checked, and the paths of notes with problems.
 
-    ``outdated`` notes have vectors of texts that have since changed. ``unread`` notes are indexed by name
-    only, because a process ended while reading them.
+    ``outdated`` notes have vectors computed from text that has since changed. ``unread`` notes are indexed by
+    name only, because a process ended while reading them.
     """
 
     notes: int
@@ -50,7 +50,9 @@ def audit(ledger: Ledger, unembedded: Unembedded, *, seconds: float) -> Audit:
 
 
 def _outdated(ledger: Ledger, unembedded: Unembedded, notes: Sequence[int]) -> list[str]:
-    """Return the paths of notes with missing vectors that the ledger lists as stored."""
+    """Return the paths of notes whose current texts have no vector, although the ledger does not list the
+    vectors as missing.
+    """
     chunks, whole = ledger.space.chunks, ledger.space.notes
     missing = [item for item in unembedded.of_notes(notes) if item.text is not None and not item.vector]
     pending = {row.number for row in chunks([item.chunk for item in missing if item.chunk is not None])}

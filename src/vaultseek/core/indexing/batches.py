@@ -75,7 +75,7 @@ class BatchReader:
     def read(self, paths: Sequence[str], stopped: threading.Event) -> Iterator[ReadNotes]:
         """Yield the notes in batches. Commit each batch before requesting the next.
 
-        Batches arrive in the order in which they finish, so that no process waits for another one with longer
+        Batches arrive in the order in which they finish, so that no process waits for a process with longer
         notes.
         """
         rest = deque(self._numbered(paths))

@@ -134,7 +134,7 @@ class Concepts:
             previous = self._vocabulary
             try:
                 vocabulary = await self._with_vectors(terms, previous.by_term if previous is not None else {})
-            except ValueError:  # the stored vectors have another length, although the model name matches
+            except ValueError:  # the stored vectors have a different length, although the model name matches
                 vocabulary = await self._with_vectors(terms, {})
             self._vocabulary, self._revision, self._notes = vocabulary, revision, notes
             self._made = time.monotonic()

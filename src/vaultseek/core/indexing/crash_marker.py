@@ -2,8 +2,8 @@
 
 A crash in native code leaves no exception behind. The key of each note is therefore written before the note
 is parsed. The key is written only to the page cache, because it must survive the process, not the machine. A
-note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. If another
-program killed the process, that counts less than a crash.
+note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. A kill by
+another program counts for less than a crash.
 """
 
 import contextlib
@@ -37,7 +37,8 @@ class CrashMarker:
         self._file = file
         self._crashes_file = file.with_name(file.name + ".json")
         self._kills = _read_crashes(self._crashes_file)
-        """Number of kills recorded for each note content, by its key. A crash counts as several kills."""
+        """Map from the key of a note's content to the number of kills recorded for it. A crash counts as
+        several kills."""
         self._descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
@@ -64,9 +65,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Record that another process ended while parsing this content. The end counts as this number of
-        ``kills``.
-        """
+        """Record that another process ended while parsing this content, and count that as ``kills`` kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

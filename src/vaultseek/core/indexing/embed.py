@@ -101,7 +101,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger names no store if the engine was found to be a different one.
+            # The ledger names no store if the engine turned out to be a different one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -157,7 +157,8 @@ class Embedding:
                 await self._put(known)
 
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
-        """Return up to ``limit`` texts without a vector, by key, and the position at which to continue.
+        """Return a dict from key to text, with up to ``limit`` texts that have no vector, and the position at
+        which to continue.
 
         The oldest texts come first. ``step`` begins with the newest notes, so the two methods rarely work on
         the same texts.
@@ -175,9 +176,10 @@ class Embedding:
         return texts, position
 
     async def keep(self, vectors: Mapping[str, Vectors]) -> int:
-        """Store ``vectors`` that a cluster computed, mapped by key; return how many were usable and new.
+        """Store ``vectors``, a dict from text keys to vectors computed by a cluster. Return how many were
+        usable and new.
 
-        Only unit vectors of the model's dimension are accepted; texts with other vectors are embedded
+        Only unit vectors of the model's dimension are accepted; texts whose vectors are rejected are embedded
         locally. Raises WorkerUnavailable.
         """
         if self._worker.state.dimension is None:
@@ -238,7 +240,9 @@ class Embedding:
         return await self.spec.judged(answer, text)
 
     async def note_vectors(self, notes: Sequence[int], deadline: float) -> Mapping[int, Any]:
-        """Return the stored vectors of ``notes``. Raises WorkerUnavailable or IndexDamaged."""
+        """Return a dict from the ids of ``notes`` to their stored vectors. Raises WorkerUnavailable or
+        IndexDamaged.
+        """
         previous = self._migration.previous
         store = self.store if previous is None else previous.path
         return await self._worker.vectors(store, notes, deadline=deadline)

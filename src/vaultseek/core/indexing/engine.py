@@ -43,7 +43,7 @@ class Engine:
     index: KeywordLane
     """Keyword search over the notes."""
     directory: Path | None = None
-    """Folder in which reader processes write index segments; None if they write none."""
+    """Folder in which reader processes write index segments; None if this engine has no segments."""
     stores_vectors = False
     """True if this engine stores vectors together with the notes, instead of leaving them to the worker."""
 
@@ -93,8 +93,8 @@ class Engine:
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until the engine is synced, for at most ``seconds``. Raises local errors such as a full
-        disk.
+        """Wait until the engine is synced, for at most ``seconds``. Raises local errors, for example if the
+        disk is full.
         """
 
     def start_background_writer(self) -> None:
@@ -125,8 +125,8 @@ class Engine:
     # -- segments of an index on this disk -------------------------------------------------------------
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish an index segment with these ``notes``; return False if it does not fit and a sync is
-        needed.
+        """Publish an index segment with these ``notes``; return False if the segment does not fit, so that a
+        sync is needed.
         """
         segment.path.unlink(missing_ok=True)
         return False
@@ -138,7 +138,7 @@ class Engine:
     def merge_step(self, merge: Callable[..., PreparedSegment] | None = None, *, purge: bool = False) -> bool:
         """Merge index segments once; return False if no merge is due.
 
-        ``merge`` is a function that merges them in another process.
+        ``merge`` is a function that merges segments in another process.
         """
         return False
 
@@ -153,11 +153,11 @@ class Engine:
         return max(0, self._revision(ledger))
 
     def _follow(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes since the engine's revision a page at a time, or write all notes if
+        """Apply the ledger's changes since the engine's revision, one page at a time; write all notes if
         necessary.
 
         If one commit changes more notes than a page holds, the engine stays at the previous revision until
-        all of them are written.
+        all these notes are written.
         """
         self._choose_language(ledger)
         revision = self._revision(ledger)
@@ -216,7 +216,9 @@ class Engine:
         raise NotImplementedError
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
-        """Write these notes of the ledger, delete removed or missing notes, and store the position."""
+        """Write these notes of the ledger, delete ``removed`` notes and notes missing from the ledger, and
+        store the position.
+        """
         raise NotImplementedError
 
     def _discard(self) -> None:

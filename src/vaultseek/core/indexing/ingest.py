@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     from vaultseek.core.indexing.engine import Engine
 
 BATCH_NOTES = 256
-"""Number of notes per ledger commit when they are read in this process."""
+"""Number of notes per ledger commit when this process reads the notes."""
 POOL_NOTES = 400
-"""Number of changed notes above which reader processes are used. Starting them takes half a second."""
+"""Number of changed notes above which reader processes are used. Starting the processes takes half a
+second."""
 
 log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
@@ -117,8 +118,8 @@ class Indexer:
         self._reader.files.process.stop()
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files for ``apply``; return the paths that must be retried later. May run in
-        any thread.
+        """Extract the text of each file for ``apply``; return the paths that must be retried later. May run
+        in any thread.
         """
         return self._reader.prepare(paths)
 
@@ -201,7 +202,8 @@ class Indexer:
     ) -> list[str]:
         """Commit the notes that were read and the rest of the batch; return the changed paths.
 
-        If this fails because of one note, the other notes are stored, and the faulty note gets a problem.
+        If this fails because of one note, the other notes are stored, and a problem is recorded for the
+        faulty note.
         """
         try:
             return self._commit_at_once(batch, rows, unchanged, ids)

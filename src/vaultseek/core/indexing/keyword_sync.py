@@ -43,7 +43,7 @@ class KeywordSync(Engine):
         self.index = self._open()
 
     def sync(self, ledger: Ledger) -> None:
-        """Apply the ledger's changes to the index, or rebuild it from the ledger if it is damaged."""
+        """Apply the ledger's changes to the index; rebuild a damaged index from the ledger."""
         try:
             self._follow(ledger)
             self.rebuilding = False
@@ -52,8 +52,8 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish an index segment with these ``notes``; return False if it does not fit and a sync is
-        needed.
+        """Publish an index segment with these ``notes``; return False if the segment does not fit, so that a
+        sync is needed.
 
         A segment fits if the index already has all other notes.
         """
@@ -77,7 +77,7 @@ class KeywordSync(Engine):
     def merge_step(self, merge: MergeElsewhere | None = None, *, purge: bool = False) -> bool:
         """Merge index segments once; return False if no merge is due.
 
-        ``merge`` is a function that merges them in another process.
+        ``merge`` is a function that merges segments in another process.
         """
         if merge is None:
             return self.index.merge_step(purge=purge)
@@ -159,8 +159,8 @@ class KeywordSync(Engine):
             ledger.problems.add(documents[0].path, not_indexed(error))
 
     def _removed_before(self, ledger: Ledger, notes: Sequence[int]) -> list[int] | None:
-        """Return the notes removed since the index's revision; None if the index also lacks notes other than
-        ``notes``.
+        """Return the notes removed since the index's revision; None if the notes changed since then are not
+        exactly ``notes``.
         """
         self._choose_language(ledger)
         revision = self._revision(ledger)

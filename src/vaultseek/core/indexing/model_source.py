@@ -25,7 +25,7 @@ from vaultseek.store.ledger import Ledger
 
 
 class ModelSource:
-    """Source of models for vaults: chooses from ``choice``, the models in the settings, and runs the models'
+    """Source of models for vaults. Chooses among the models in the settings (``choice``), and runs their
     workers in ``pool``.
     """
 
@@ -34,8 +34,8 @@ class ModelSource:
         self.pool = pool
 
     async def start(self, directories: Iterable[Path]) -> None:
-        """Start the workers that the vaults with these index folders used last; without index folders, the
-        default worker.
+        """Start the workers that the vaults with these index folders used last; without index folders, start
+        the default worker.
 
         Models take long to load, so workers are started before the vaults are opened.
         """
@@ -54,7 +54,7 @@ class ModelSource:
     def of_notes(self, ledger: Ledger, directory: Path) -> VaultModels | None:
         """Choose models by the languages of the vault's current notes; return None if there are no notes.
 
-        The share of foreign notes is stored with the index.
+        The share of non-English notes is stored with the index.
         """
         share = share_of_ledger(ledger, self.spec(self.choice.main).count)
         if share is None:
@@ -68,7 +68,7 @@ class ModelSource:
         return EmbeddingSpec(model.fingerprint, counter_of(model), model.window, model.name)
 
     def _usable(self, share: float) -> VaultModels:
-        """Return the models for a vault in which this ``share`` of notes is foreign.
+        """Return the models for a vault in which this ``share`` of notes is not in English.
 
         If the chosen model's tokenizer cannot be read, returns the default models.
         """
@@ -109,8 +109,8 @@ def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], i
 
 
 def kept_share(directory: Path) -> float | None:
-    """Return the share of foreign notes that was stored with the index in ``directory``; None if nothing was
-    stored.
+    """Return the share of non-English notes that was stored with the index in ``directory``; None if nothing
+    was stored.
     """
     try:
         share = read_json(directory / SHARE_FILE)["foreign_share"]
@@ -120,7 +120,7 @@ def kept_share(directory: Path) -> float | None:
 
 
 def keep_share(directory: Path, share: float) -> None:
-    """Store the share of foreign notes with the index in ``directory``."""
+    """Store the share of non-English notes with the index in ``directory``."""
     write_atomically(private_directory(directory) / SHARE_FILE, json.dumps({"foreign_share": share}))
 
 

@@ -47,7 +47,8 @@ _FILES = (FILE, "reading", "reading.json", "foreign-share.json", FILE_NAME)
 
 
 def open_folder(directory: Path, root: Path) -> IO[bytes]:
-    """Lock and clear the index folder of the vault at ``root``; return the lock.
+    """Lock the index folder of the vault at ``root``, and remove links and other entries that do not belong
+    there. Return the lock.
 
     Raises AlreadyRunning if another process uses the folder, and OSError.
     """
@@ -111,8 +112,8 @@ class VaultOptions:
 
 
 class OpenVault:
-    """The stores of one vault, without background tasks. A ``VaultFollower`` keeps them in sync and sets
-    ``activity``.
+    """The stores of one vault, without background tasks. A ``VaultFollower`` keeps the stores in sync and
+    sets ``activity``.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class OpenVault:
     ) -> OpenVault:
         """Open the index in ``directory``, or create an empty one. Call the indexer's ``load`` next.
 
-        ``models`` are the vault's models; without them, only ``spec`` is used. ``pool`` has the workers for
+        ``models`` are the vault's models; without models, only ``spec`` is used. ``pool`` has the workers for
         other models: the second space's model, and a former model whose store still answers. Raises
         AlreadyRunning if another process uses the index, and OSError.
         """
@@ -265,8 +266,8 @@ class OpenVault:
     async def near_concepts(self, text: str, vector: Any, count: int, floor: float) -> list[Concept]:
         """Return the concepts nearest to ``vector``, the vector of ``text``. Raises Unavailable.
 
-        Returns no concepts if the second space answers the text, because concepts have vectors only in the
-        vault's own space.
+        Returns no concepts if ``text`` is searched for in the second space, because concepts have vectors
+        only in the vault's own space.
         """
         if self.spaces.second_for(text) is not None:
             return []
@@ -285,8 +286,8 @@ class OpenVault:
     async def rerank(
         self, query: str, texts: Sequence[str], model: str, seconds: float
     ) -> Sequence[float | None]:
-        """Score from 0 to 1 how well each text answers the query; None for a text that was not scored in
-        time.
+        """Return, for each text, a score from 0 to 1 for how well it answers the query, or None if it was not
+        scored in time.
 
         Raises WorkerUnavailable.
         """

@@ -35,7 +35,7 @@ PROCESSES = 4
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Minimum total number of notes in segments at which a separate process merges the segments."""
+"""Minimum number of notes read by a merge of segments at which the merge runs in a separate process."""
 _END_SECONDS = 1.0
 """Maximum seconds that a reader may take to exit after it has closed its pipe."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}
@@ -44,8 +44,8 @@ _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None
 class ReaderError(Exception):
     """Raised when a reader process ended unexpectedly.
 
-    ``index`` is the position, within the job, of the note being read, or -1 for none. ``outside`` is true if
-    another program ended the process.
+    ``index`` is the position, within the job, of the note being read, or -1 if no note was being read.
+    ``outside`` is true if another program ended the process.
     """
 
     def __init__(self, index: int, *, outside: bool = False) -> None:

@@ -38,7 +38,9 @@ NO_NOTE = _INDEX.pack(-1)
 
 
 def read_index(progress: int) -> int:
-    """Return the number of the note being read, from the open progress file ``progress``; -1 for none."""
+    """Return the number of the note being read, from the open progress file ``progress``; -1 if none is being
+    read.
+    """
     return int(_INDEX.unpack(os.pread(progress, _INDEX.size, 0))[0])
 
 
@@ -78,7 +80,8 @@ class _Server:
         directory: str | None,
         rules: Sequence[Any],
     ) -> JSON:
-        """Read notes, given as (id, path, stored hash), and write their segment under the language ``rules``.
+        """Read notes, given as (id, path, stored hash), and write them to a segment under the language
+        ``rules``.
 
         Each note is sent in its own frame; the return value is the last frame. Reading ends early after
         ``READER_JOB_BYTES``; ``done`` in the last frame is the number of notes that were read.

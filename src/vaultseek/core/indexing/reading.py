@@ -32,7 +32,7 @@ from vaultseek.store.ledger import IndexedNote, UnchangedNote
 
 
 class CrashGuard(Protocol):
-    """Record of notes that crash their reader, such as ``CrashMarker``."""
+    """Interface of a record of notes that crash their reader. ``CrashMarker`` implements it."""
 
     def is_blocked(self, path: str, digest: bytes) -> bool:
         """True if this content must not be parsed."""
@@ -96,7 +96,7 @@ class NoteReader:
         return self._parse(path, NoteBytes(data, FileStat(len(data), 0, 0, 0), False, problem), b"")
 
     def prepare(self, paths: Iterable[str]) -> set[str]:
-        """Extract the texts of files other than Markdown in advance, so that ``read`` is quick.
+        """Extract the text of files other than Markdown in advance, so that ``read`` is quick.
 
         Returns the files to retry later (see `FileReader.prepare`).
         """
@@ -112,7 +112,9 @@ class NoteReader:
         return later
 
     def read_name(self, path: str, problem: Problem) -> IndexedNote | None:
-        """Return a note indexed by name only because of ``problem``; None if the note was deleted."""
+        """Return a note that is indexed only by name, because of ``problem``; None if the note was
+        deleted.
+        """
         content = self.content(path)
         if content is None:
             return None
@@ -146,7 +148,7 @@ class NoteReader:
         """Parse and chunk a note, unless its content has crashed its reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, which may take long. If this process is stopped meanwhile, that is
+        # Another process reads files, and may take long. If this process is stopped in the meantime, that is
         # not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):

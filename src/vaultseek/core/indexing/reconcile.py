@@ -68,7 +68,8 @@ def compare_paths(root: Path, ignore: Ignore, ledger: Ledger, paths: Iterable[st
     notes: dict[str, FileState] = {}
     attachments: set[str] = set()
     scope: list[str] = []
-    # A folder becomes a separate vault with Obsidian settings, and stops being one when they are removed.
+    # A folder becomes a separate vault when it gets Obsidian settings, and stops being one when they are
+    # removed.
     for path in _outermost(path.removesuffix(f"/{OBSIDIAN_FOLDER}") for path in paths):
         above, _, _ = path.rpartition("/")
         if bad_name(above) is not None:

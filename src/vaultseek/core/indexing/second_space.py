@@ -37,7 +37,7 @@ _REMOTE = "-remote"
 
 
 class SecondSpace(Embedding):
-    """Second vector space of one vault, for another model.
+    """Second vector space of one vault, with vectors from a second model.
 
     Its texts are composed with ``spec``, the embedding spec of the vault's own model: passages are cut to
     that model's window, and its tokenizer is already loaded.
@@ -57,7 +57,7 @@ class SecondSpace(Embedding):
     ) -> None:
         """Create the space for ``model``, in ``directory``.
 
-        ``vector_store`` returns the store for a worker's vectors, which may be a remote engine.
+        ``vector_store`` returns the store for a worker's vectors; this store may be a remote engine.
         """
         self.model = model
         self.asked = asyncio.Event()
@@ -109,8 +109,8 @@ class SecondSpace(Embedding):
         return is_busy
 
     async def rest(self) -> None:
-        """Wait until there may be texts to embed. Once the space has been full, also collect changes for some
-        minutes.
+        """Wait until there may be texts to embed. Once the space has been full, also collect changes for a
+        few minutes.
         """
         await super().rest()
         if self.was_full:
@@ -137,7 +137,7 @@ class SecondSpace(Embedding):
         return super()._new_version() + (_REMOTE if self._is_remote else "")
 
     async def _judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        # Use the model's own calibration; counting pieces would load its vocabulary.
+        # Use the model's own calibration; counting token pieces would load the model's vocabulary.
         return replace(answer, meaning_curve=calibration_of(answer.model).curve(answer.vector))
 
     def _is_stored(self) -> bool:

@@ -179,7 +179,7 @@ class EmbeddingSpaces:
         return await asyncio.to_thread(self._without_removed, answer) if space.may_have_removed else answer
 
     async def note_vectors(self, notes: Sequence[int], text: str = "") -> Mapping[int, Any]:
-        """Return the stored vectors of ``notes`` in the space that answers ``text``.
+        """Return a dict from the ids of ``notes`` to their stored vectors in the space that answers ``text``.
 
         Raises WorkerUnavailable or IndexDamaged.
         """
@@ -219,8 +219,8 @@ class EmbeddingSpaces:
 
 
 LanguageSupport = Literal["well", "poorly", "not"]
-"""Degree to which an English model supports a text: ``poorly`` for another language in Latin letters, ``not``
-for another script."""
+"""Degree to which an English model supports a text: ``poorly`` for a language other than English in Latin
+letters, ``not`` for a different script."""
 
 JUDGED_CHARS = 1000
 """Number of characters that the language check reads from the start of a text."""
@@ -228,8 +228,8 @@ SAMPLED_LETTERS = 20
 """Minimum number of letters for a note's language to be detected; half as many if the note is not pure
 ASCII."""
 FOREIGN_LETTERS = 0.3
-"""Minimum share of letters from another script for a text to count as written in that script. A text with a
-formula has a smaller share."""
+"""Minimum share of letters from another script for a text to count as written in that script. English text
+with a formula stays below this."""
 OWN_STOP_WORDS = 2
 """A text counts as foreign if it has at least this many more stop words of another language than of
 English."""

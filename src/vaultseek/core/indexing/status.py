@@ -40,7 +40,7 @@ class Activity:
         """Return the share of indexing that is done, from 0 to 1, counting notes read and, with ``vectors``,
         texts embedded.
 
-        Unread notes are assumed to have as many texts each as the notes read.
+        An unread note is assumed to have as many texts as the average note read so far.
         """
         texts = counts.notes + counts.chunks if vectors else 0
         of_a_note = texts / counts.notes if counts.notes else 3.0 * vectors

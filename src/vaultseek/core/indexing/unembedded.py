@@ -118,7 +118,8 @@ class EmbeddingSpec:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A vector to be stored: for the chunk with the number ``chunk``, or for the whole note if that is None.
+    """A vector to be stored: for the chunk with the number ``chunk`` or, if ``chunk`` is None, for the whole
+    note.
 
     ``text`` is None if no text can be composed. ``vector`` is set if the same text was embedded before.
     ``revision`` is the ledger's revision before the text was read.

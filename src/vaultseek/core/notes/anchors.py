@@ -1,4 +1,4 @@
-"""Find the parts of a note that a link can name, headings and blocks, and the positions of tags."""
+"""Find the headings and blocks of a note that links can name, and the positions of the note's tags."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,8 +69,8 @@ class Anchors:
 
 
 def _sections(headings: Sequence[Heading]) -> tuple[list[int | None], list[int]]:
-    """Return, for each heading by index, the index of its parent, and the index of the first heading after
-    its section.
+    """Return two lists with an entry for each heading: the index of its parent heading, and the index of the
+    first heading after its section.
     """
     parents: list[int | None] = []
     ends = [len(headings)] * len(headings)
@@ -92,8 +92,8 @@ class _Nested:
         self._below: dict[tuple[str, ...], dict[str, list[int]]] = {}
 
     def first(self, names: Sequence[str]) -> int | None:
-        """Return the index of the first heading with the last of the ``names``, nested under headings with
-        the other names.
+        """Return the index of the first heading that has the last of the ``names`` and is nested under
+        headings with the other names.
         """
         above: tuple[str, ...] = ()
         found = self._named([(0, len(self.keys))], above)
@@ -105,9 +105,10 @@ class _Nested:
         return found[names[-1]][0] if names[-1] in found else None
 
     def _named(self, spans: Iterable[tuple[int, int]], above: tuple[str, ...]) -> dict[str, list[int]]:
-        """Return the headings in the ``spans``, by name. ``above`` are the names under which they are nested.
+        """Return a dict from name to the indices of the headings in the ``spans`` with that name. ``above``
+        are the names under which these headings are nested.
 
-        The result is cached. Headings have only six levels, so each heading has few such names.
+        The result is cached. Headings have only six levels, so ``above`` is short.
         """
         if above not in self._below:
             named: dict[str, list[int]] = {}
@@ -234,7 +235,7 @@ def _is_punctuation(sign: str) -> bool:
 
 
 def tag_places(note: Note, tag: str) -> Iterator[PlacedTag]:
-    """Yield the positions in a note of ``tag``, and of tags nested under it, in order."""
+    """Yield, in order, the positions in a note of ``tag`` and of tags nested under it."""
     for placed in (*placed_tags(note), *note.placed_tags):
         if _is_below(placed.tag, tag):
             yield placed

@@ -198,7 +198,7 @@ class VaultCompleter:
         if row is None:
             return
         headings = [(heading.text, heading.line, heading.level) for heading in row.headings]
-        if row.kind in _WITH_PLACES:  # parts, such as ``page=3``, can be linked to like headings
+        if row.kind in _WITH_PLACES:  # parts, such as ``page=3``, can be link targets, like headings
             chunks = self._ledger.chunks.by_note([row.id])[row.id]
             first = {chunk.place: chunk.start_line for chunk in reversed(chunks) if chunk.place}
             headings = [(place, line, 1) for place, line in first.items()]
@@ -225,7 +225,7 @@ class VaultCompleter:
 def complete_blocks(blocks: Iterable[JSON], typed: str, limit: int) -> list[JSON]:
     """Return completions for block ids, then for words in blocks.
 
-    Each completion has the block's ``line``, and in ``of`` the block's text.
+    Each completion has the block's line number in ``line``, and the block's text in ``of``.
     """
     entries = [
         Entry(block["id"], -block["line"], {"line": block["line"], "of": block["of"][:LINE_CHARS]})

@@ -61,8 +61,8 @@ ABBREVIATION_CHARS = 12
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\[])(?:(?:\w\.\s?)*\w|Dr|Mr|Mrs|Ms|Prof|St|No|Nr|Fig|vs|ca|cf|bzw|approx)\.$"
 )
-"""An abbreviation whose full stop does not end a sentence: dotted letters, titles, and words used before a
-number."""
+"""Pattern for an abbreviation whose full stop does not end a sentence: dotted letters, titles, and words used
+before a number."""
 _ASKS_FOR_TIME = re.compile(
     r"\b(when|since|until|timeline|history|chronology|earliest|latest|first|last|recently"
     r"|wann|seit|zuletzt|quand|depuis|cuándo|desde)\b",
@@ -86,7 +86,7 @@ class Evidence:
     """Position of the passage in its note; None for a whole block made of several passages."""
     use: float
     rank: int
-    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another one."""
+    """Rank of the passage in its note; ``PASSAGES`` for a passage that only completes another passage."""
     focus: int | None = None
     """Offset of the best match in the text; None if that match is in another piece of the passage."""
     currency: Currency | None = None
@@ -260,9 +260,7 @@ def _passages(trace: Trace, ledger: Ledger) -> Iterator[Passage]:
 
 
 def _prose(results: Sequence[Candidate]) -> Iterator[Candidate]:
-    """Yield the results except bases, because a base only defines tables. A base is kept if it is the best
-    result.
-    """
+    """Yield the results without bases, which only define tables. A base is kept if it is the best result."""
     wanted = bool(results) and results[0].about.kind == "base"
     return (each for each in results if wanted or each.about.kind != "base")
 
@@ -335,7 +333,7 @@ def _of_block(evidence: Evidence, block: Block, best: int) -> Evidence:
 
 
 def _of_section(evidence: Evidence, first: int, last: int) -> Evidence:
-    """Return lines ``first`` to ``last`` of the section that contains the evidence, uncut."""
+    """Return lines ``first`` to ``last``, uncut, of the section that contains the evidence."""
     text = evidence.section.text(first, last)
     return replace(evidence, chunk=replace(evidence.chunk, text=text, start_line=first, end_line=last))
 
@@ -405,8 +403,8 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return the positions at which a text may be cut, and the blocks that must stay whole, by their end
-    positions.
+    """Return the positions at which the text may be cut, and a dict from end position to each block that must
+    stay whole.
 
     The sentence that introduces such a block belongs to the block.
     """
@@ -525,15 +523,15 @@ def _place(row: NoteRow, chunk: Chunk) -> str:
 
 
 def _lines_left_out(row: NoteRow, chunk: Chunk) -> dict[str, JSON]:
-    """Return an entry for the list of omitted passages: the path and line range, keyed by the passage's
-    source.
+    """Return an entry for the dict of omitted passages, from the passage's source to its path and line
+    range.
     """
     lines = {"path": row.path, "start_line": chunk.start_line, "end_line": chunk.end_line}
     return {_place(row, chunk): lines}
 
 
 def _remark(left_out: Sequence[str]) -> list[str]:
-    """Return a line, in a list, that names the first omitted passages; an empty list if nothing was
+    """Return a list with one line that names the first omitted passages; an empty list if nothing was
     omitted.
     """
     if not left_out:

@@ -77,7 +77,9 @@ def _identical(copies: Iterable[Sequence[int]]) -> set[Pair]:
 
 
 def _texts(ledger: Ledger, copies: defaultdict[bytes, list[int]]) -> Iterator[tuple[int, str]]:
-    """Yield the text of each note that has any, and add all notes to ``copies``, by their content."""
+    """Yield the id and text of each note that has any text. Add the id of every note to ``copies``, under the
+    key of its content.
+    """
     sql = (
         "SELECT n.id, n.path, n.hash, n.properties, c.text, c.edits FROM notes n"
         " LEFT JOIN chunks c ON c.note = n.id WHERE n.size > 0 ORDER BY n.id, c.ordinal"

@@ -26,7 +26,7 @@ from vaultseek.errors import ConfigError, NotFound
 
 
 class Inspector:
-    """Inspects the notes of one vault. The vault is scanned once, when the first link is resolved.
+    """Inspector for the notes of one vault. The vault is scanned once, when the first link is resolved.
 
     Without a root, links resolve only to the note itself. ``count`` and ``window`` determine the length of
     passages; the defaults are those of the bundled model.

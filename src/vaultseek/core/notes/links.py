@@ -80,8 +80,8 @@ def orphans(graph: Graph, ledger: Ledger, *, isolated: bool = False) -> list[JSO
 
 
 def lines_at(chunks: Sequence[Chunk], lines: Iterable[int]) -> Mapping[int, str]:
-    """Return the text of these lines, by line number, from a note's passages. Lines outside all passages are
-    left out.
+    """Return a dict from line number to the text of that line in a note's passages. Lines outside all
+    passages are left out.
     """
     wanted = sorted(set(lines))
     found: dict[int, str] = {}

@@ -10,9 +10,9 @@ from vaultseek.content.markdown.links import label_key
 from vaultseek.store.ledger import Ledger
 
 _TEXT = r"(?:[^\[\]\n]|\[(?:[^\[\]\n]|\[[^\[\]\n]*+\])*+\])*+"
-"""Text of a link, with balanced brackets."""
+"""Pattern for the text of a link, with balanced brackets."""
 _ADDRESS = r"(?:<[^<>\n]*+>|[^()\n]|\((?:[^()\n]|\([^()\n]*+\))*+\))*+"
-"""Address and title of a link, with balanced parentheses."""
+"""Pattern for the address and title of a link, with balanced parentheses."""
 _PIECES = (
     r"^[ \t>]*+(?P<fence>`{3,}|~{3,})[^\n]*+(?:\n(?![ \t>]*+(?P=fence))[^\n]*+)*+(?:\n[^\n]*+)?",
     r"``(?:[^`\n]|`(?!`))++``|`[^`\n]*+`",
@@ -29,13 +29,13 @@ _PIECES = (
 """Patterns for code, comments, formulas, definitions, links, footnote and callout marks, tags, block ids and
 HTML."""
 NO_PROSE = re.compile("|".join(_PIECES), re.MULTILINE)
-"""Parts of a text in which a name is not a mention. Each pattern matches in a single pass, so that none is
-slow."""
+"""Pattern for parts of a text in which a name is not a mention. Each alternative matches in a single pass, so
+that none is slow."""
 _WORD = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]"
     r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]+(?:['’.+#-]\w+)*[+#]*"
 )
-"""A word, or one character of a script without spaces."""
+"""Pattern for a word, or for one character of a script without spaces."""
 MIN_NAME_CHARS = 2
 """Minimum length of a name, in characters. Shorter names would match everywhere; names in unspaced scripts
 have no minimum."""
@@ -82,7 +82,9 @@ def _ids_by_name(names: Sequence[str], ledger: Ledger) -> dict[str, set[int]]:
 
 
 def _pieces(number: int, prose: str) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the pieces of a line that may be names, by position, the longest first at each position."""
+    """Yield the pieces of a line that may be names, sorted by position; at each position the longest comes
+    first.
+    """
     words = list(_WORD.finditer(prose))
     stop = prose.find("\0")
     for at, word in enumerate(words):

@@ -45,7 +45,7 @@ def naming_moved(
 
 
 class _Gone:
-    """Moved files and folders, by every name that a condition may use for them."""
+    """Moved files and folders, with all names that a condition may use for them."""
 
     def __init__(self, moves: Mapping[str, str], paths: Sequence[str]) -> None:
         after = [moves.get(path, path) for path in paths]

@@ -33,8 +33,9 @@ class OwnText:
 
     Shared names, headings and properties are removed from ``row``, and shared sentences from ``opening``.
     ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
-    gets the weight 0. ``parents`` are the linked notes that are the only one in a line or property of a
-    template, as in ``up: [[Log]]``, with the number of notes that have the same link there.
+    gets the weight 0. ``parents`` are linked notes whose link is the only one in a line or property of a
+    template, as in ``up: [[Log]]``. Each is mapped to the number of notes with this link in this line or
+    property.
     """
 
     row: NoteRow
@@ -44,7 +45,9 @@ class OwnText:
 
 
 class _Part(NamedTuple):
-    """A sentence with its links and the number of its line; ``is_first`` if it is part of the opening."""
+    """A sentence with its links and the number of its line. ``is_first`` is true if the sentence is part of
+    the opening.
+    """
 
     text: str
     links: Sequence[Link]
@@ -54,7 +57,9 @@ class _Part(NamedTuple):
 
 
 def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
-    """Return the part of a note that is its own, or the whole note if no part is."""
+    """Return the part of a note that many other notes do not share; if all of it is shared, return the whole
+    note.
+    """
     links = ledger.links.from_notes([row.id])
     parts = list(_parts(row, links, ledger))
     names = {name: form_of(name) for name in {row.title, *row.names}}
@@ -92,7 +97,7 @@ def _parts(row: NoteRow, links: Sequence[LinkRow], ledger: Ledger) -> Iterator[_
 
 
 def _text(parts: Iterable[_Part]) -> str:
-    """Return the first parts as text, with the lines as in the note."""
+    """Return the parts in the opening as text, with the same line breaks as in the note."""
     lines = groupby((part for part in parts if part.is_first), attrgetter("line"))
     return "\n".join(" ".join(part.text for part in line) for _, line in lines)[:OPENING_CHARS]
 
@@ -100,9 +105,10 @@ def _text(parts: Iterable[_Part]) -> str:
 def _weights(
     links: Sequence[LinkRow], properties: Mapping[str, Form | None], parts: Collection[_Part], ledger: Ledger
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Return the weights of linked notes, and the parents, by path.
+    """Return two dicts from the paths of linked notes: to their weights below 1, and to the counts for
+    ``OwnText.parents``.
 
-    The weight is the rarity of the link among the notes with the same line or property.
+    The weight is the rarity of the link among the notes that have this line or property.
     """
     of_part = {link: part.form for part in parts for link in part.links}
     forms = {

@@ -27,9 +27,9 @@ from vaultseek.store.ledger.titles import with_own_title
 RELATED_POOL = 100
 """Number of notes that each kind of search contributes."""
 RELATED_HUB = 200
-"""Maximum number of links that a note may have for its neighbours to count as related through it."""
+"""Number of links above which a note no longer makes its neighbours related to each other."""
 RELATED_CONFIDENCE = 0.06
-"""Minimum confidence from meaning at which a note without a connecting link counts as related. It corresponds
+"""Minimum confidence in meaning at which a note without a connecting link counts as related. It corresponds
 to a cosine of .3 with the bundled model. In diaries, notes below this cosine are about something else."""
 RELATED_WORDS = 60
 """Number of words from names, headings, tags and the opening that the keyword search uses."""
@@ -47,8 +47,8 @@ DIRECT = 1.0
 LINK_DEVIATIONS = 12.0
 """A direct link counts as much as a score that is this many standard deviations above the other scores."""
 APART = 2
-"""Number added, for each pair of words, to the number of notes with only one of the two, so that a few notes
-with both do not make the words a phrase."""
+"""Number added to the count of notes that contain either of two words. Without it, a few notes that contain
+both would make the words a phrase."""
 
 
 async def related(row: NoteRow, vault: SearchedVault, limit: int) -> JSON:
@@ -168,8 +168,8 @@ def _by_words(own: OwnText, vault: SearchedVault) -> tuple[dict[int, float], dic
 def _independent(answer: KeywordAnswer, note: int) -> Floats:
     """Return, for each note found, the share of its score that counts.
 
-    Words that the same other notes contain, such as the words of a common phrase, are not independent. Only
-    the rarest of them counts in full.
+    Words that occur together in other notes, such as the words of a common phrase, are not independent. Only
+    the rarest of these words counts in full.
     """
     notes, having = answer.columns.notes, answer.containing(answer.columns.notes)
     rarity = {term.word: term.weight * term.idf for term in answer.terms}

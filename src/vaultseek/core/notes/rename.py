@@ -386,11 +386,10 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return the edits and, since edits may change headings that contain links, the edits for links to those
-    headings.
+    """Return ``edits``, and further edits for the links to headings that ``edits`` change.
 
-    ``texts`` holds additional new heading texts, by path and heading number, that do not follow from the
-    edits.
+    An edit changes a heading if it replaces the heading's text or a link in it. ``texts`` maps a path to a
+    dict from heading number to new text, for headings whose new text does not follow from ``edits``.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -424,9 +423,9 @@ def _is_inside(edit: Edit, other: Edit) -> bool:
 def _changed_headings(
     path: str, edits: Mapping[Place, Edit], texts: Mapping[int, str], vault: Vault
 ) -> tuple[Note, dict[int, str]]:
-    """Return a note, and the new texts of the headings that these edits change, by heading number.
+    """Return a note, and a dict from heading number to the new text of each heading that these edits change.
 
-    ``texts`` are new texts that are already known.
+    ``texts`` has new heading texts that are already known.
     """
     row = vault.ledger.notes.by_path(path) if is_markdown(path) else None
     headings = row.headings if row else ()
@@ -451,7 +450,7 @@ def _lines_of(heading: Heading) -> range:
 def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Iterator[Edit]:
     """Yield the edits for all links to the changed headings of a note.
 
-    ``texts`` are the new heading texts, by heading number.
+    ``texts`` maps heading numbers to new heading texts.
     """
     path, anchors = own.path, Anchors(own.headings)
     yield from heading_links(own, path, anchors, texts, _leading(own, path, vault))
@@ -528,7 +527,7 @@ def heading_links(
 ) -> Iterator[Edit]:
     """Yield the edits for a note's links to changed headings of the note at ``path``.
 
-    ``texts`` are the new heading texts, by heading number. ``leading`` holds the positions of links to that
+    ``texts`` maps heading numbers to new heading texts. ``leading`` holds the positions of links to that
     note; links without a target lead to their own note.
     """
     seen = set()  # all links through one reference definition are written at the same position
@@ -550,7 +549,7 @@ def heading_links(
 def renamed_fragment(fragment: str, anchors: Anchors, texts: Mapping[int, str]) -> str | None:
     """Return a link's fragment after headings have changed; None if the fragment stays the same.
 
-    ``texts`` are the new heading texts, by heading number.
+    ``texts`` maps heading numbers to new heading texts.
     """
     for parts in ([fragment], fragment.split("#")):
         if chain := anchors.nested(parts):
@@ -606,7 +605,8 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the new path of the file ``old`` if renamed to ``name``, which may be a path without extension.
+    """Return the path of the file ``old`` after it is renamed to ``name``, which may be a path without
+    extension.
 
     Raises UsageError if ``name`` has the extension of another kind of file, unless the file is a note.
     """

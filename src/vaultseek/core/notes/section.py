@@ -17,10 +17,9 @@ WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
 table's head."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Number of passages on each side of a passage in which the borders of its section are first searched for.
+"""Number of passages on each side of a passage that are first searched for the borders of its section.
 
-If a border is not found, the search is repeated with four times as many passages.
-"""
+If a border is not found, the search is repeated with four times as many passages."""
 _CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
 _ITEM = re.compile(r"(?:[ ]{0,3}>[ ]?)*([ \t]*([-*+]|\d{1,9}[.)])(?:[ \t]+\[[^\n]\])?[ \t]+)(?=\S)")
 """Characters before the text of a list item: indentation, marker and, for a task, its state."""

@@ -22,8 +22,8 @@ LinkProblem = Literal["missing_note", "missing_heading", "missing_block", "ambig
 class LinkTarget:
     """The file to which a link resolves, and the line of the heading or block that the link names.
 
-    Either is None if it is missing. ``candidates`` are other files that the link may mean; ``problem`` is the
-    most serious problem with the link.
+    A missing file or line is None. ``candidates`` are other files that the link could also mean; ``problem``
+    is the most serious problem with the link.
     """
 
     path: str | None

@@ -1,4 +1,6 @@
-"""Maintain the names, tags, properties and values in a vault, with note counts, in sync with the ledger."""
+"""Keep the names, tags, properties and property values of a vault, with their note counts, in sync with the
+ledger.
+"""
 
 import json
 import threading
@@ -31,7 +33,7 @@ def commonest(spellings: Counter[str], default: str) -> str:
 
 
 _KINDS = {type(None): "null", bool: "boolean", int: "number", float: "number", list: "list", dict: "mapping"}
-"""Names of property types, by Python type; values of all other types count as text."""
+"""Map from Python type to the name of the property type; values of all other types count as text."""
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -174,11 +176,10 @@ RECENT_NOTES = 500
 """Maximum number of changed notes whose names are kept outside the ranked list, unless ``RECENT_PART`` allows
 more.
 
-If more notes have changed, their names are merged into the ranked list, which is slow.
-"""
+If more notes have changed, their names are merged into the ranked list. Merging is slow."""
 RECENT_PART = 16
-"""Divisor that raises the limit ``RECENT_NOTES`` in a large vault: the number of ranked names divided by
-this, if greater, is the limit."""
+"""Divisor for the limit in a large vault: if the number of ranked names divided by this is above
+``RECENT_NOTES``, the quotient is the limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names of a note, given its id and its other columns."""

@@ -28,7 +28,7 @@ NAMED = 3
 """Maximum number of successors listed in a remark."""
 
 Successors = Mapping[str, Sequence[Successor]]
-"""Direct successors of each note, by the note's path."""
+"""Map from the path of a note to its direct successors."""
 
 
 @dataclass(frozen=True, slots=True)

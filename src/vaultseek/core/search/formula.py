@@ -47,8 +47,9 @@ PROXIMITY_WEIGHT = 0.2
 SEMANTIC_PASSAGE_SHARE = 0.4
 """Weight of a note's best passage in its semantic score; the note's own vector has the rest of the weight."""
 SEMANTIC_SOFTNESS = 2.0
-"""Softness of the soft maximum that combines a passage's cosine with its note's, in standard deviations of
-the passages' cosines. If the two cosines differ by more, the smaller one hardly counts."""
+"""Softness of the soft maximum of two cosines: the passage's and its note's. The unit is the standard
+deviation of the passages' cosines. If the two cosines differ by more than this, the smaller one hardly
+counts."""
 
 CERTAIN_DEVIATIONS = 4.0
 """Number of standard deviations by which a semantic score must stand out to count as much as a keyword score
@@ -87,8 +88,8 @@ GRAPH_CEILING = 0.45
 GRAPH_BELOW_LEADER = 0.99
 """Maximum score of a note found only by links, as a share of the score of each direct lane's first note."""
 JOINED_GAIN = 1.0
-"""Maximum gain of a note linked to a better note, as a share of the note's own score; reached if the two
-notes together have all words of the query."""
+"""Maximum gain of a note linked to a better note, as a share of the note's own score. The maximum is reached
+if the two notes together have all words of the query."""
 CONTEXT_SHARE = 0.6
 """Weight of the words around a link as evidence for the linked note; the rest is the weight of that note's
 title and headings."""
@@ -105,13 +106,13 @@ whose name begins with the query has twice this lead."""
 PINNED_GAIN = 2.0
 """Gain of a note pinned to the query, as a share of the best score; it is the largest of all gains."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
-"""Maximum gains of a note that was opened before from the same query and from a similar query, as shares of
-the best score. The second is roughly the difference between two notes one standard deviation apart in the
-better lane."""
+"""Maximum gains of a note that was opened before: from the same query, and from a similar query. Both gains
+are shares of the best score. The second one is roughly the difference between two notes whose scores in the
+better lane are one standard deviation apart."""
 
 RECENCY_SHARE = 0.25
 """Share of a score to which the recency factor applies. The best scores are close together: a change of a
-tenth of the whole score would move a note by several places."""
+tenth of the whole score would move a note by several ranks."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
@@ -138,7 +139,7 @@ words, a common one, does not reach the second minimum.
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Scale of a lane's scores: the standard deviation and the minimum of its best scores.
+    """Scale of a lane's scores: the standard deviation and the minimum of the lane's best scores.
 
     All other notes are assumed to have the minimum.
     """
@@ -173,7 +174,8 @@ def keyword_score(note: Number, passage: Number, proximity: Number) -> Number:
 def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
     """Combine the cosines of the best passages and of the notes' own vectors by a soft maximum.
 
-    Either cosine is enough for an answer. ``deviation`` is the standard deviation of the passages' cosines.
+    A high cosine of either the passage or the note is enough. ``deviation`` is the standard deviation of the
+    passages' cosines.
     """
     unit = SEMANTIC_SOFTNESS * deviation
     by_passage = math.log(SEMANTIC_PASSAGE_SHARE) + passages / unit
@@ -238,7 +240,7 @@ def chance_population(population: int, notes: int) -> float:
 def rarity(idf: float, population: float) -> float:
     """Return the rarity of words whose idf values add up to ``idf``.
 
-    The rarity is 1 if that sum is ``ln(population)``, at which about one note has the words by chance.
+    The rarity is 1 if ``idf`` is ``ln(population)``: about one note then has the words by chance.
     """
     return idf / math.log(max(population, 2))
 
@@ -281,8 +283,8 @@ def semantic_trust(reading: float, distinction: float) -> float:
 def distinction(scores: Floats) -> float:
     """Return how far the best score stands out from the others, from 0 to 1.
 
-    1 means as far as the highest of n values from a normal distribution, which is about ``sqrt(2 ln n)``
-    standard deviations above their mean.
+    1 means as far as the highest of n values from a normal distribution: about ``sqrt(2 ln n)`` standard
+    deviations above the mean.
     """
     deviation = float(scores.std()) if len(scores) > 2 else 0.0
     if deviation <= ROUNDING:
@@ -392,8 +394,8 @@ def confidence(
 ) -> Floats:
     """Return the probability that each note answers the query, from 0 to 1.
 
-    Either is enough: a passage with the same meaning (``cosines``), or most of the query's words, weighted by
-    idf (``coverages``). The result is 1 minus the product of both error probabilities. A NaN marks a note
+    A passage with the query's meaning (``cosines``) is enough, and so are most of the query's words, weighted
+    by idf (``coverages``). The result is 1 minus the product of both error probabilities. A NaN marks a note
     that the lane does not know. Meaning is weighted by ``reading``, the share of the query that the model
     reads, because some passage is always nearest to a vector of random letters.
     """

@@ -1,7 +1,7 @@
 """Score notes by each lane's answer, weight the lanes, and collect their contributions in one table.
 
-Scores from different lanes cannot be compared, and neither can one lane's scores for two queries. Their
-distances from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
+Scores from different lanes cannot be compared, and neither can one lane's scores for two queries. A score's
+distance from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
 it far ahead of its hundredth note; a lane without the answer has a hundred notes with similar scores.
 
 With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane
@@ -126,8 +126,8 @@ class Fusion:
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
     def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
-        """Return each lane's contribution to the notes, by lane. Gains are reduced so that they add up to the
-        p-norm of the original gains.
+        """Return a dict from lane name to the lane's contributions to the notes. Gains are reduced so that
+        they add up to the p-norm of the original gains.
         """
         parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes}
         shares = formula.agreement([part.gain for part in parts.values()], self.norm)
@@ -174,8 +174,8 @@ class Evidence:
 
     @cached_property
     def word_weights(self) -> dict[str, float]:
-        """The query's words, folded, with their weights by rarity; all weights are equal without a keyword
-        answer.
+        """A dict from each word of the query, folded, to its weight by rarity. Without a keyword answer all
+        weights are equal.
         """
         if self.keyword is None:
             words = map(fold, self.parsed.query.rank_text.split())
@@ -183,8 +183,8 @@ class Evidence:
         return {fold(term.word): term.weight * term.idf for term in self.keyword.terms if term.df}
 
     def table(self, ids: Ints, by_link: Ints = _NO_NOTES) -> Table:
-        """Return the table of the candidates ``ids``, and of those found ``by_link``; deleted notes are left
-        out.
+        """Return a table of two groups of candidates: ``ids``, and the notes found ``by_link``. Deleted notes
+        are left out.
         """
         rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
         return Table.of(rows, self.fusion, self.keyword, by_link)
@@ -196,11 +196,11 @@ class Table:
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
     ``figures`` are the factors and sums that the signals applied to the score, under their names in the
-    answer. ``facts`` are the inputs of the signals. ``confidence``, from 0 to 1, ``exact``, ``eligible`` and
-    ``doubtful`` judge each note by itself (``matching.py``); until then, every note matches. ``words`` maps
-    each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the note with the
-    strongest link to it, and ``links`` has the strengths of all links with the best notes, by the ids of both
-    notes.
+    answer. ``facts`` are the inputs of the signals. ``confidence`` (from 0 to 1), ``exact``, ``eligible`` and
+    ``doubtful`` judge each note by itself. They are set by ``matching.py``; before that, every note matches.
+    ``words`` maps each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the
+    note with the strongest link to it, and ``links`` maps a note's id to a dict: from the ids of the best
+    notes linked with it to the strengths of these links.
     """
 
     ids: Ints
@@ -379,8 +379,8 @@ def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> 
 def lane_weights(
     parsed: ParsedRequest, retrieval: Retrieval, words: WordEvidence, meaning: Lane
 ) -> dict[str, float]:
-    """Return each lane's weight by name: the configured weight, or one that depends on the kind of query and
-    the trust in the lane.
+    """Return a dict from lane name to weight: the configured weight, or a weight that depends on the kind of
+    query and the trust in the lane.
 
     In linear fusion, the weights are divided by their sum; ``alpha`` sets both weights.
     """

@@ -3,7 +3,7 @@ scores.
 
 A neighbour that a direct lane also found gains at most ``GRAPH_GAIN`` of the best score by its links. Other
 neighbours stay below ``GRAPH_CEILING`` of the best score and below the first note of every direct lane,
-whatever their factors. So no neighbour displaces a strong direct hit.
+whatever factors raise their scores. So no neighbour displaces a strong direct hit.
 """
 
 from collections.abc import Iterator, Mapping
@@ -41,10 +41,11 @@ BEGINNING_CHARS = 4
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Evidence from links for each neighbour of the best notes, by note id.
+    """Evidence from links for the neighbours of the best notes, as dicts with the neighbour's id as key.
 
     ``evidence`` is from 0 to 1. ``via`` is the id of the best note with the strongest link to the neighbour.
-    ``strengths`` has the strength of each link, by the ids of the neighbour and of the best note.
+    ``strengths`` has, for each neighbour, a dict from the id of a best note to the strength of the link
+    between the two.
     """
 
     evidence: Mapping[int, float] = field(default_factory=dict)
@@ -56,7 +57,7 @@ def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float],
     """Return a table that also has the linked neighbours of ``leaders``, and add the contribution of links to
     all candidates.
 
-    ``leaders`` are the scores of the best notes by id, best first.
+    ``leaders`` maps the ids of the best notes to their scores, best first.
     """
     found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
     linked = np.fromiter(found.evidence, np.int64, len(found.evidence))
@@ -150,14 +151,14 @@ def neighbour_evidence(
     ledger: Ledger,
     allowed: NoteIds | None,
 ) -> Neighbours:
-    """Return the evidence for every note linked with one of the ``leaders``, the best notes' scores by id,
-    best first.
+    """Return the evidence for every note linked with one of the ``leaders``, which map the ids of the best
+    notes to their scores, best first.
 
-    ``words`` are the query's words with their weights. The evidence for a neighbour has three parts: the
-    score of the best note linked with it, reduced if either note has many links; the query's words around the
-    link, in either note; and the query's words in the neighbour's own title, aliases and headings. If a
-    neighbour has several links, only the strongest link and the context with the most query words count. A
-    neighbour without evidence is left out.
+    ``words`` maps the query's words to their weights. The evidence for a neighbour has three parts: the score
+    of the best note linked with it, reduced if either note has many links; the query's words around the link,
+    in either note; and the query's words in the neighbour's own title, aliases and headings. If a neighbour
+    has several links, only the strongest link and the context with the most query words count. A neighbour
+    without evidence is left out.
     """
     strengths: dict[int, dict[int, float]] = {}
     for seed, neighbours in graph.neighbourhoods(list(leaders), SEED_NEIGHBOURS).items():

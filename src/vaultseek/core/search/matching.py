@@ -30,9 +30,10 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     """Judge the candidates: set their ``confidence`` (:func:`formula.confidence`), and mark exact matches
     (:func:`formula.is_near`) and eligible results.
 
-    If the query consists of identifiers, only notes with one of them are eligible or, without any, notes with
-    a similar identifier. Returns two values. The first is True if notes have the identifiers, False if notes
-    have only similar ones, and None for other queries. The second lists the identifiers that no note has.
+    If the query consists of identifiers, only notes with one of them are eligible or, if there are none,
+    notes with a similar identifier. Returns two values. The first is True if notes have the identifiers,
+    False if notes have only similar identifiers, and None for other queries. The second lists the identifiers
+    that no note has.
     """
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
@@ -130,8 +131,8 @@ def _having_all(words: Collection[str], notes: Table) -> Bools:
 
 
 def missing_beside_words(query: Evidence) -> tuple[str, ...]:
-    """Return the identifiers with a digit that no note has. The result is empty unless the query is finished
-    and has other words.
+    """Return the identifiers that contain a digit and occur in no note. The result is empty unless the query
+    is finished and has other words.
     """
     keyword, profile = query.keyword, query.parsed.profile
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
@@ -160,8 +161,8 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the query words that a note must contain to have the whole ``identifier``; empty if they are
-    unknown.
+    """Return the query words that a note must contain to have the whole ``identifier``; empty if these words
+    are unknown.
     """
     folded = fold(identifier)
     words = {term.word.rstrip("*"): term.word for term in terms if term.kind in _OF_WHOLE}

@@ -21,7 +21,7 @@ SHORT_CHARS, LEAST_LETTERS = 60, 12
 the note has no other passage."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
-"""The passages that the keyword search found in each note, best first, by note id."""
+"""Map from note id to the passages that the keyword search found in the note, best first."""
 
 
 def choose_passages(
@@ -37,10 +37,10 @@ def choose_passages(
     The passage is the first that matches one of the regular expressions ``patterns``, or else the best match,
     or else the note's first passage.
 
-    A note in ``named``, which the query names, shows its first passage, which introduces the subject, even if
-    another passage repeats the name. The note's properties form a passage with the id ``PROPERTIES``. They
-    are shown if they match the words far better than any other passage, or if a filter in ``properties``
-    tests one of them.
+    A note that the query names (one in ``named``) shows its first passage, because this introduces the
+    subject, even if another passage repeats the name. The note's properties form a passage with the id
+    ``PROPERTIES``. They are shown if they match the words far better than any other passage, or if a filter
+    in ``properties`` tests one of them.
     """
     ids = [row.id for row in rows]
     hits = _hits([id for id in ids if id not in named], retrieval)
@@ -74,8 +74,8 @@ def choose_passages(
 def further_passages(
     shown: Mapping[int, Chunk], number: int, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, list[Chunk]]:
-    """Return up to ``number`` more matching passages of each note, best first, without the one already
-    ``shown``.
+    """Return a dict from note id to up to ``number`` more matching passages of the note, best first, without
+    the passage already ``shown``.
 
     The result is empty for a query with only filters.
     """
@@ -95,8 +95,8 @@ def further_passages(
 
 
 def passage_scores(notes: Sequence[int], retrieval: Retrieval, ledger: Ledger) -> dict[int, dict[int, float]]:
-    """Return the score of every passage in each note, by passage number, in document order; 0 if a passage
-    does not match.
+    """Map the id of each note to a dict from passage number to score, in document order. A passage that does
+    not match has the score 0.
     """
     return _scores(notes, _hits(notes, retrieval), retrieval, ledger)
 
@@ -108,7 +108,8 @@ def _hits(notes: Sequence[int], retrieval: Retrieval) -> _Hits:
 def _scores(
     notes: Sequence[int], hits: _Hits, retrieval: Retrieval, ledger: Ledger
 ) -> dict[int, dict[int, float]]:
-    """Add up the lane scores of each passage, as shares of each lane's best score.
+    """Add up the two lanes' scores of each passage, each as a share of the lane's best score. The sums have
+    the same shape as the result of `passage_scores`.
 
     Keyword scores are looked up by chunk id, semantic scores by passage number.
     """

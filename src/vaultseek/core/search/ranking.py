@@ -117,7 +117,7 @@ class Ranking:
 
 
 class Candidate(NamedTuple):
-    """A candidate at its place in a ranking: one row of the table.
+    """A candidate in a ranking: one row of the table.
 
     ``score`` is from 0 to 1; the best note has 1. ``opened`` is the gain from earlier opens, ``succession``
     the gain from notes that the candidate replaces. All scores are divided by ``best``. ``reranked`` is the
@@ -170,7 +170,7 @@ class Candidate(NamedTuple):
         return round(1 + (self.figure("recency") - 1) / RECENCY_SHARE, 6)
 
     def figure(self, name: str, neutral: float = 1.0) -> float:
-        """Return the combined value that the signals with this figure name contributed; ``neutral`` if there
+        """Return the combined value of the signals that an answer lists under this name; ``neutral`` if there
         are none.
         """
         column = self.ranking.notes.figures.get(name)
@@ -178,7 +178,7 @@ class Candidate(NamedTuple):
 
     @property
     def arithmetic(self) -> dict[str, float]:
-        """The figures from which the score is computed, beginning with the gain from lanes and links."""
+        """The numbers from which the score is computed, beginning with the gain from lanes and links."""
         gain = math.fsum(float(part.gain[self.row]) for part in self.ranking.notes.parts.values())
         figures = {each.figure: self.figure(each.figure, float(not each.adds)) for each in SIGNALS}
         after = {"opened": self.opened, "succession": self.succession, "best": self.best}
@@ -186,7 +186,7 @@ class Candidate(NamedTuple):
 
     @property
     def recomputed(self) -> float:
-        """The score, computed from the other figures."""
+        """The score, computed from the numbers in ``arithmetic``."""
         figures = self.arithmetic
         value = figures["gain"]
         for name, adds in {each.figure: each.adds for each in SIGNALS}.items():
@@ -195,7 +195,7 @@ class Candidate(NamedTuple):
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Return the scores of the direct lanes' best notes, by id, scaled so that the best note has 1."""
+    """Map the ids of the direct lanes' best notes to their scores, scaled so that the best note has 1."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:

@@ -211,8 +211,8 @@ def search_problems(searches: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_searches(query: str, searches: Mapping[str, str]) -> list[str]:
-    """Return a remark, in a list, if ``query`` begins with an unknown ``@name`` although saved searches
-    exist.
+    """Return a list with one remark if ``query`` begins with an unknown ``@name`` and saved searches exist;
+    otherwise an empty list.
     """
     match = _NAME.match(query)
     if match is None or not searches:

@@ -16,7 +16,7 @@ from vaultseek.store.ledger import NoteRow
 async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequence[Candidate], Reason | None]:
     """Return the results with the first ``rerank_top_n`` reranked.
 
-    Results that were not read in time keep their places; the reason is then returned as well.
+    Results that were not read in time keep their positions; the reason is then returned as well.
     """
     parsed, settings = query.parsed, query.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
@@ -52,9 +52,10 @@ def pair_text(row: NoteRow, chunk: Chunk | None) -> str:
 
 
 def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[Candidate]:
-    """Sort the candidates ``first`` by ``scores``, best first. Candidates without a score keep their places.
+    """Sort the candidates ``first`` by ``scores``, best first. Candidates without a score keep their
+    positions.
 
-    The fused scores stay with the places, so that they still decrease down the list.
+    The fused scores do not move with the candidates, so that they still decrease down the list.
     """
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     order = list(first)

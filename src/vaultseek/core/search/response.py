@@ -31,12 +31,12 @@ class Trace:
 
     ``results`` are the candidates in the answer, best first, up to the limit. ``nearest`` is the best
     candidate if nothing counts as a match. ``weak`` is true if none of the best notes matches exactly.
-    ``partial`` maps a lane or stage to the reason why it is missing or incomplete. ``certainties`` are by
-    note id, including notes beyond the limit. ``passages``, and the additional passages in ``further`` if
-    requested, are by note id. ``matcher`` finds the words to mark in previews, which omit the lines
-    ``shared`` by many notes. ``currencies`` has, by path, the reasons why results are not current. ``titles``
-    has the results whose first heading is common to many notes. Notes ``named`` by the query show their first
-    lines.
+    ``partial`` maps a lane or stage to the reason why it is missing or incomplete. Three dicts have note ids
+    as keys: ``certainties``, which includes notes beyond the limit, ``passages``, and ``further``, which has
+    additional passages if requested. ``matcher`` finds the words to mark in previews, which omit the lines
+    ``shared`` by many notes. ``currencies`` maps the path of a result to the reason why it is not current.
+    ``titles`` maps a path to the title that replaces a first heading common to many notes. Notes ``named`` by
+    the query show their first lines.
     """
 
     query: Evidence
@@ -153,7 +153,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     if candidate.reranked is not None:
         score, rank_before = candidate.reranked
         answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
-        if request.explain:  # scores stay with ranks, so this is not the note's own score
+        if request.explain:  # reranking leaves scores at their ranks, so this is not the note's score
             answered["rerank"]["score_before"] = candidate.recomputed
     if answered["currency"] is None and not trace.query.parsed.is_listing:
         struck = currency_of_line(answered["line"], row)

@@ -107,7 +107,7 @@ def ask_keyword(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedV
 def wants_semantic(parsed: ParsedRequest) -> bool:
     """True if the semantic lane takes part in a request.
 
-    It is left out if the query is only the beginning of a word, because that has no meaning.
+    It is left out if the query is only the beginning of a word, because such a fragment has no meaning.
     """
     mode = parsed.request.mode
     has_words = not parsed.profile.pure_identifier and extract_prefixes(parsed.query.rank_text)[0].strip()
@@ -155,8 +155,8 @@ async def _expand(
 ) -> tuple[SemanticAnswer, tuple[Concept, ...]]:
     """Expand the query with the nearest terms from the vault, and query again.
 
-    Returns the answer to the query itself if expansion is off or no term is near. Raises Unavailable while
-    the vocabulary is unknown, WorkerUnavailable or IndexDamaged.
+    Returns the answer to the query itself if expansion is off or no term is near. Raises WorkerUnavailable,
+    IndexDamaged, or Unavailable while the vocabulary is unknown.
     """
     settings, text = parsed.request.settings.expansion, parsed.query.rank_text
     if not settings.enabled or parsed.profile.pure_identifier:

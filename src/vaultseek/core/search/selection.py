@@ -3,12 +3,13 @@
 The certainty is the probability that a note is the right one, as a person reading the list would judge it: of
 four notes at 0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a
 note by itself, and the lead over the mean of the ten best scores, because a right note found only by meaning
-stands out from the others. It never increases down the list.
+stands out from the others. The certainty never increases down the list.
 
-People read a list from the top, so opening a note at a low place means more than opening the first note. An
-open is weighted by the inverse of the probability that its place is examined, using the position-based model
-with ``1 / place ** EXAMINATION`` (Joachims, Swaminathan and Schnabel, *Unbiased Learning-to-Rank with Biased
-Feedback*, WSDM 2017). If another note is opened from the same query, the notes above it count as passed over.
+People read a list from the top, so opening a note far down means more than opening the first note. An open is
+weighted by the inverse of the probability that its position is examined. The probability is modelled as
+``1 / position ** EXAMINATION`` (position-based model: Joachims, Swaminathan and Schnabel, *Unbiased
+Learning-to-Rank with Biased Feedback*, WSDM 2017). Opening one note counts as passing over the other notes
+that were opened from the same query.
 """
 
 import time
@@ -36,8 +37,8 @@ INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Coefficients of the logistic function for the certainty, fitted by ``scripts/fit_certainty.py`` on the
 development halves of the judged sets."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only another word with the query's stem, or only stop words from the
-query."""
+"""Maximum certainty of a note that has only a different word with the same stem as a query word, or only stop
+words from the query."""
 WEAK_CERTAINTY = 0.25
 """Maximum certainty of all results if nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
@@ -47,7 +48,7 @@ class Selection(NamedTuple):
     """The candidates chosen as results, best first. ``nearest`` is the best candidate if nothing counts as a
     match.
 
-    ``weak`` is true if none of the best notes matches exactly and they are only the closest.
+    ``weak`` is true if none of the best notes matches exactly, so that they are only the closest.
     """
 
     results: Sequence[Candidate]
@@ -204,7 +205,7 @@ def evidence(opens: Iterable[Open], now: float) -> dict[str, float]:
 
 
 def opened_before(query: Evidence) -> dict[str, float]:
-    """Return, by path, the gains of notes pinned to this query, and of notes opened before from this or a
+    """Return a dict from path to gain, for notes pinned to this query and notes opened before from this or a
     similar query.
 
     Gains are fractions of the best score.

@@ -1,6 +1,6 @@
 """Signals: evidence for a candidate beyond the lanes and the links.
 
-A signal is a class with a value for each candidate and a weight. ``ranking.SIGNALS`` lists the signals in the
+A signal is a class with a weight and a value for each candidate. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
 
 Words in names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
@@ -53,7 +53,7 @@ class Signal(ABC):
     """A column of the candidate table that changes scores.
 
     It multiplies each score by 1 + ``weight`` × value or, if ``adds`` is true, adds ``weight`` × value to the
-    score. ``figure`` is the signal's name in the answer; signals with the same name share one figure.
+    score. ``figure`` is the signal's name in the answer; signals with the same name are combined there.
     """
 
     figure: ClassVar[str]
@@ -68,7 +68,7 @@ class Signal(ABC):
         """Return the value for each candidate; 0 if the signal does not apply to a candidate."""
 
     def apply(self, query: Evidence, notes: Table) -> None:
-        """Multiply or add to the candidates' scores, and record the figure."""
+        """Change the candidates' scores, and record the change under the name ``figure``."""
         values = float(not self.adds) + self.weight(query.settings) * self.values(query, notes)
         combine = np.add if self.adds else np.multiply
         notes.score = combine(notes.score, values)
@@ -76,7 +76,7 @@ class Signal(ABC):
 
 
 class Recency(Signal):
-    """Gain for a note's age, by the tiers in the settings."""
+    """Gain for a note's age, according to the tiers in the settings."""
 
     figure = "recency"
 
@@ -103,7 +103,9 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """Gain for a note that has the query's identifiers and phrases, by the share that the note has."""
+    """Gain for a note that has the query's identifiers and phrases, in proportion to the share of them that
+    it has.
+    """
 
     figure = "anchors"
 
@@ -268,9 +270,9 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
 
     ``name`` is how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
     ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
-    name or, if there are none, all named notes. ``begun`` notes also come first, those with higher values
-    before the others. A ``misnamed`` note has a name with the query's stem but not the query's word; notes
-    with the ``own word`` have the word itself.
+    name or, if there are none, all named notes. ``begun`` notes also come first, sorted by their values,
+    highest first. A ``misnamed`` note has a name with the query's stem but not the query's word; notes with
+    the ``own word`` have the word itself.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
@@ -341,8 +343,8 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return how well each note's name matches (:meth:`QueryWords.match`) and, by id, the query words for
-    which the name has only a different word with the same stem.
+    """Return how well each note's name matches (:meth:`QueryWords.match`), and a dict from note id to the
+    query words for which the name has only a different word with the same stem.
 
     Identifiers are not inflected and are ignored here. A query with more than ``PARTIAL_WORDS`` words matches
     only a name equal to it. Query words are returned only for a finished query.
@@ -388,7 +390,7 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
 
 @dataclass(frozen=True, slots=True)
 class QueryWords:
-    """The query's words without stop words, by their number in the ``matcher``.
+    """The query's words without stop words; ``words`` maps a word's number in the ``matcher`` to the word.
 
     ``total`` is the weight of all words, including words missing from the vault; ``initials`` are their first
     letters.
@@ -419,8 +421,8 @@ class QueryWords:
         )
 
     def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
-        """Return how well a name in this language matches, from 0 to 1, and the query words for which it has
-        only a different word with the same stem, such as *university* for *universe*.
+        """Return how well a name in this language matches, from 0 to 1, and the query words for which the
+        name has only a different word with the same stem, such as *university* for *universe*.
         """
         matched: set[int] = set()
         same: set[int] = set()

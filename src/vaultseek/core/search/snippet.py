@@ -43,17 +43,17 @@ _Match = tuple[int, int, int]
 _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""A line that consists only of tags or an address."""
+"""Pattern for a line that consists only of tags or an address."""
 _TO = r"(?:\([^)]*\)|\[[^\]]*\])"
 _PICTURE = rf"!\[[^\]]*\]{_TO}"
 _PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
-"""A line that consists only of pictures and badges, as written."""
+"""Pattern for a line, as written, that consists only of pictures and badges."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Finds matches for a query in text: its regular expressions and its index terms, each with the number of
-    its query word.
+    """Finder of a query's matches in text, for the query's regular expressions and index terms. Each of these
+    has the number of its query word.
 
     Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
     it is alone in the query, not if it is part of a pair.
@@ -65,8 +65,8 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Return the matcher for a query: for the terms that the index was searched for, including
-        substitutes, or for the terms in a text.
+        """Return the matcher for a query's terms. For a query given as a keyword answer, these are the terms
+        that the index was searched for, including substitutes.
         """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
@@ -111,10 +111,10 @@ def preview(
     ``is_opening``, from its beginning.
 
     ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
-    at the beginning that are among the ``names`` displayed above it, code, lines of nothing but tags, an
-    address or pictures, and lines ``shared`` with other notes, unless more words match there.
-    ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if possible.
-    Without a match the beginning is shown. Time is linear in the text.
+    at the beginning that are among the ``names`` displayed above it. Unless more words match there, it also
+    omits code, lines ``shared`` with other notes, and lines that consist only of tags, an address or
+    pictures. ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if
+    possible. Without a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]
@@ -160,7 +160,9 @@ def preview(
 
 
 def _found(matcher: Matcher, text: str, language: str | None) -> list[_Match]:
-    """Return the matches in ``text``, in order, except numbers inside an identifier, as 1 in 2.3.1."""
+    """Return the matches in ``text``, in order, except numbers inside an identifier, such as the 1 in
+    2.3.1.
+    """
     matches = sorted(matcher.matches(text, language))
     if not any(text[low:high].isdecimal() for low, high, _ in matches):
         return matches
@@ -188,8 +190,8 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: prose; also code, or else all rows, if prose has no text or fewer matching
-    words.
+    """Return the rows to show: only prose, prose and code, or all rows. The first of these that has text and
+    the most query words is chosen.
     """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
@@ -238,8 +240,10 @@ def _is_bare(line: str) -> bool:
 def _one_line(
     lines: Sequence[str], begins: Sequence[int], rows: Sequence[int], headings: Set[int]
 ) -> tuple[str, list[int], list[int], list[int]]:
-    """Join these rows into one line, with a dash between a heading and its text. Also return, for each run of
-    words, its start in the line, and its start and end in the passage."""
+    """Join these rows into one line, with a dash between a heading and its text. Return the line and three
+    lists, with an entry for each run of words: its start in the line, its start in the passage, and its end
+    in the passage.
+    """
     parts: list[str] = []
     starts: list[int] = []
     offsets: list[int] = []
@@ -279,8 +283,9 @@ def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: i
 def _hidden_match(
     passage: Chunk, matcher: Matcher | None, begins: Sequence[int], found: Sequence[_Match]
 ) -> int | None:
-    """Return the offset in the passage of a match that is not shown; if only the source matches, the start of
-    its line."""
+    """Return the offset in the passage of a match that is not shown, or the start of the first line whose
+    source matches; None without a match.
+    """
     if found or matcher is None or not matcher.patterns:
         return found[0][0] if found else None
     source = passage.source

@@ -85,7 +85,7 @@ _LOOKS = frozenset(
         ),
     }
 )
-"""Keys for the appearance of a view, which do not apply to a table of text."""
+"""Keys for the appearance of a view. They do not apply to a table of text."""
 
 
 def read_base(text: str) -> Base:

@@ -48,8 +48,8 @@ def read_date(text: str) -> Date | None:
 
 
 def date_in(text: str) -> Date | None:
-    """Return the date in ``text``: a date as in ``read_date``, a month, or the name of a daily note; None if
-    there is none.
+    """Return the date in ``text``: a date as in ``read_date``, a month, or the name of a daily note. Return
+    None if ``text`` contains no date.
     """
     text = text.strip()
     if _MONTH.fullmatch(text):
@@ -118,8 +118,8 @@ def scaled(duration: Duration, factor: float) -> Duration:
 
 
 def shifted(date: Date, duration: Duration, sign: int = 1) -> Date:
-    """Return a date plus a duration, or minus it if ``sign`` is -1. Raises FormulaError for a date beyond the
-    calendar.
+    """Return a date plus a duration or, if ``sign`` is -1, minus the duration. Raises FormulaError for a date
+    beyond the calendar.
     """
     try:
         moment = date.moment + relativedelta(months=sign * duration.months)
@@ -153,8 +153,8 @@ _STEPS: tuple[tuple[float, float, str, str], ...] = (
     (320 * 86_400, 2_629_746, "", "months"),
     (548 * 86_400, 31_556_952, "a year", "years"),
 )
-"""Units for relative times: the maximum number of seconds for which a unit is used, its length in seconds,
-the words for one unit, and its plural."""
+"""Units for relative times. Each has the maximum number of seconds for which it is used, its length in
+seconds, the words for one unit, and its plural."""
 
 
 def _about(seconds: float) -> str:
@@ -258,5 +258,5 @@ _PARTS: dict[str, Callable[[datetime], Any]] = {
     "X": lambda m: int(_timestamp(m)),
     "x": lambda m: int(_timestamp(m) * 1000),
 }
-"""Functions that compute the parts of a date, by format token. A token with one more letter is zero-padded; a
-token with ``o`` gives an ordinal number."""
+"""Map from format token to the function that computes this part of a date. A token with one more letter is
+zero-padded; a token with ``o`` gives an ordinal number."""

@@ -155,7 +155,9 @@ class File:
         return Link(target, display, self.path, self._files.resolve)
 
     def find(self, target: str) -> File | None:
-        """Return the file to which a link from this file to ``target`` resolves; None if there is none."""
+        """Return the file to which a link from this file to ``target`` resolves; None if the file is
+        missing.
+        """
         path = self._files.resolve(target.partition("#")[0], self.path)
         return None if path is None else self._files.at(path)
 
@@ -232,7 +234,7 @@ class VaultFiles:
 
     @cached_property
     def types(self) -> Mapping[str, str]:
-        """Property types in Obsidian's settings, by property name."""
+        """Map from property name to property type, from Obsidian's settings."""
         return read_types(self.root)
 
     def all(self, narrowed: Sequence[Narrowing] = ()) -> list[File]:
@@ -292,7 +294,7 @@ class VaultFiles:
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links in a note. The links are read in one batch with those in the files after this one.
+        """Return the links in a note. These links are read together with the links in the files that follow.
 
         As in Obsidian, a base has no links, although the index has links to the notes to which it refers.
         """
@@ -352,8 +354,8 @@ LISTS = frozenset({"tags", "aliases", "cssclasses"})
 
 
 def read_types(root: Path) -> Mapping[str, str]:
-    """Return the property types from Obsidian's settings, by folded property name; empty if they cannot be
-    read.
+    """Return a dict from folded property name to property type, from Obsidian's settings; empty if they
+    cannot be read.
     """
     types = app_settings(root, TYPES_FILE).get("types")
     pairs = types.items() if isinstance(types, dict) else ()

@@ -154,6 +154,6 @@ FUNCTIONS: Mapping[str, Function] = {
     "random": lambda: random.random(),
     "today": lambda scope: Date(scope.around.now).day,
 }
-"""The global functions by name, except ``if``, which evaluates only one of its branches."""
+"""Map from name to global function, without ``if``, which evaluates only one of its branches."""
 DRAWN = frozenset({"html", "icon", "image"})
 """Functions whose result Obsidian displays as graphics, and vaultseek as text."""

@@ -61,7 +61,7 @@ def field(value: Value, name: str) -> Value:
 
 
 def item(value: Value, key: Value) -> Value:
-    """Return ``value[key]``; null if it does not exist."""
+    """Return ``value[key]``; null if there is no such element."""
     if isinstance(value, Mapping):
         return value.get(text_of(key))
     if isinstance(value, list | str) and is_number(key):
@@ -93,10 +93,11 @@ _DATE_FIELDS: Mapping[str, Callable[[Date], int]] = {
     "millisecond": lambda date: date.moment.microsecond // 1000,
 }
 _ALSO = {"link": ("string",), "html": ("string",), "image": ("string",), "icon": ("string",)}
-"""Kinds of values that also have the methods of other kinds, such as text."""
+"""For some kinds of values, the kinds whose methods they also have: a link, for example, has the methods of a
+string."""
 
 
-# -- texts
+# -- text
 
 
 def _contains(value: Value, part: Value) -> bool:
@@ -322,6 +323,6 @@ METHODS: Mapping[str, Mapping[str, Function]] = {
         "matches": lambda value, text: patterns.matches(value, text_of(text)),
     },
 }
-"""The methods for each kind of value, by name; list methods that take an expression are in
+"""For each kind of value, a map from name to method. List methods that take an expression are in
 ``expression.py``."""
 EVERY_METHOD = frozenset(name for methods in METHODS.values() for name in methods)

@@ -88,6 +88,6 @@ def _listed(node: Node) -> Node:
 def _with_property(node: Node) -> Iterator[Narrowing]:
     match node:
         case Member(Name("note"), name) | Name(name) if name not in _OTHER_NAMES and name.isascii():
-            # LIKE ignores the case of ASCII letters, like names of properties.
+            # LIKE ignores the case of ASCII letters, as property names do.
             escaped = name.replace("_", "\\_")
             yield Narrowing("properties LIKE ? ESCAPE '\\'", (f'%"{escaped}":%',))

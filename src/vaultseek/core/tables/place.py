@@ -20,7 +20,7 @@ def has_base(name: str) -> bool:
 
 
 def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool] = lambda path: True) -> str:
-    """Return the path of the base to which ``name`` refers: a path, or the end of a path.
+    """Return the path of the base to which ``name`` refers. ``name`` is a path, or the end of a path.
 
     A file missing from the index is accepted as new if it exists on disk and ``skips`` does not exclude it.
     Raises BadPath, NotFound, or UsageError with the candidates if several bases match.

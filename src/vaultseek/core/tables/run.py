@@ -1,4 +1,6 @@
-"""Evaluate tables over the index: those in a base file or a note, or one of the notes found by a query."""
+"""Evaluate tables over the index: the tables in a base file or a note, or a table of the notes found by a
+query.
+"""
 
 import re
 from collections import Counter
@@ -56,8 +58,8 @@ def tables_of(
 ) -> list[JSON]:
     """Return the tables in the file at ``path``.
 
-    For a base, this is one table: the view ``view`` or else the first view. For a note, it is a table for
-    each base that the note contains.
+    For a base, there is one table: the view named ``view`` or, without a name, the first view. For a note,
+    there is a table for each base that the note contains.
 
     ``this`` is the path of the note that formulas call ``this``, by default the file itself. Raises NotFound,
     Unavailable if a file cannot be read, or UsageError for an unusable base.
@@ -161,8 +163,8 @@ _FACTS = {
     "modified": "mtime",
     "created": "ctime",
 }
-"""Facts about a note that can be columns, by column name. A property with the same name takes precedence,
-except for tags."""
+"""Map from the name of a column to the fact about a note that the column shows. A property with the same name
+takes precedence, except for tags."""
 _WORDS = re.compile(r"[^\W\d][\w$]*(?:-[\w$]+)*")
 _NAMES_OF_NOTE = frozenset({"title", "tags", "tag", "aliases", "alias", "cssclasses", "cssclass"})
 

@@ -84,4 +84,4 @@ SUMMARIES: Mapping[str, Figure] = {
     "Filled": lambda values: sum(not is_empty(value) for value in values),
     "Unique": _unique,
 }
-"""The summaries built into every base, by name."""
+"""Map from name to summary function, for the summaries built into every base."""
