@@ -27,7 +27,7 @@ vaultseek works without a configuration. A file changes the defaults:
 
 ```console
 $ vaultseek config init     # write the file, with every key commented out
-$ vaultseek config path     # where it is
+$ vaultseek config path     # print its path
 $ vaultseek config check    # report errors: line, value and what is allowed
 $ vaultseek config show     # show the values in use, and whether default, file or environment sets them
 ```
@@ -40,8 +40,8 @@ Environment variables override the file: `limit` in `[search]` is `VAULTSEEK_SEA
 tables are JSON. Search settings in a shell's environment apply to `search`, `find`, `context` and `why`
 in that shell.
 
-Changes to the file take effect at once. Only a new model (`[model]`), and keys that say so, need
-`vaultseek start --restart`.
+Changes to the file take effect at once. Only a new model (`[model]`), and keys
+marked as such, need `vaultseek start --restart`.
 
 Most people need only `[[vaults]]`, if anything; `vaultseek vault add ~/Notes` also adds a vault. Each line
 below shows a key with its default, and its allowed values in parentheses.

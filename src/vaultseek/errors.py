@@ -13,11 +13,11 @@
     │   ├── VaultMissing        a vault whose folder is missing
     │   ├── AlreadyRunning      another process that holds the lock
     │   ├── WorkerUnavailable   a semantic worker that is down, hung or still loading
-    │   ├── Forbidden           a missing or wrong token for the port, or one that others can read
+    │   ├── Forbidden           a port token that is missing, wrong or readable by other users
     │   └── Busy                a limit on clients or requests that has been reached
     ├── Cancelled               a request that was cancelled or is past its deadline
     ├── ProtocolError           a frame or message that cannot be understood
-    │   ├── FrameTooLarge       longer than the limit; the connection must be closed
+    │   ├── FrameTooLarge       a frame longer than the limit; the connection must be closed
     │   └── FrameLost           broken framing; the connection must be closed
     └── IndexDamaged            an index on disk that cannot be read and must be rebuilt
 

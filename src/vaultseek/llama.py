@@ -44,11 +44,10 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
     """A node parser that splits Markdown along its headings, as the daemon does.
 
     ``count`` returns the number of tokens in a string, and ``window`` is the model's maximum number of
-    tokens; by default, both match the bundled model. A node has its passage's id, which does not change when
-    other parts of the note are edited. The id equals the daemon's if the document's metadata contains
-    ``path``, the path from the vault's root. ``file_path`` and ``file_name`` are used only for the note's
-    name. A node's metadata: ``title``, ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive),
-    ``tags``.
+    tokens; by default, both match the bundled model. A node's id does not change when other parts of the note
+    are edited. It equals the daemon's id of the passage if the document's metadata contains ``path``, the
+    path from the vault's root. ``file_path`` and ``file_name`` are used only for the note's name. A node's
+    metadata: ``title``, ``heading``, ``start_line`` and ``end_line`` (1-based, inclusive), ``tags``.
 
     Raises ConfigError if ``count`` is omitted and the bundled model is missing.
     """

@@ -1,4 +1,4 @@
-"""Checks of whether an engine can be used and contains all notes, and checks of a team's settings."""
+"""Checks that an engine can be used and contains all notes, and checks of a team's settings."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
@@ -96,9 +96,10 @@ def check_team(
     shards: Collection[str] = (),
     addresses: Mapping[str, str | None] | None = None,
 ) -> Iterator[Finding]:
-    """Check that every token gives access to something, and that addresses are in use and not public.
+    """Check that every token gives access to something, and that the daemon listens on its addresses, which
+    should not be public.
 
-    ``shards`` are the names of the daemon's vaults that come from an engine. ``addresses`` maps each address
+    ``shards`` are the names of those vaults that are shards in an engine. ``addresses`` maps each address
     that the daemon should open to the reason why it could not be opened, or None. Without a running daemon,
     ``addresses`` itself is None.
     """

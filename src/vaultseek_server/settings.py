@@ -101,7 +101,7 @@ class EngineKeys(Section):
     token_file: str = ""
     """File with the token, readable only by you (mode 0600), instead of a variable."""
     certificate: str = ""
-    """Certificate file (PEM) that verifies the engine; the server's name is also checked."""
+    """Certificate file (PEM) that verifies the engine's server, including its name."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
@@ -109,7 +109,7 @@ class EngineKeys(Section):
     )
     """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
-    """Time limit for a search, in seconds."""
+    """Time limit in seconds for the engine to answer a search."""
 
     @field_validator("backend", mode="before")
     @classmethod

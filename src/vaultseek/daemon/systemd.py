@@ -14,7 +14,7 @@ from typing import Self
 WATCHDOG_SHARE = 0.4
 """Share of the watchdog's interval after which a keep-alive message is sent."""
 WATCHDOG_SLOWEST_SECONDS = 10.0
-"""Maximum seconds between two reports, and so the maximum age of the displayed status."""
+"""Maximum seconds between two reports. The displayed status is never older than this."""
 
 
 log = logging.getLogger(__name__)
@@ -23,9 +23,9 @@ _VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID")
 
 
 class ServiceManager:
-    """The service manager that started this daemon, as the receiver of status reports.
+    """The service manager that started this daemon and receives its status reports.
 
-    ``address`` is a path, a name in the abstract namespace (which begins with ``@``), or None if missing.
+    ``address`` is a path or an abstract socket name that begins with ``@``; None without a service manager.
     ``watchdog`` is the interval in seconds at which the manager expects keep-alive messages, or None.
     """
 
@@ -36,8 +36,8 @@ class ServiceManager:
 
     @classmethod
     def of_environment(cls) -> Self:
-        """Return the service manager from the environment variables, and remove the variables, so that child
-        processes do not inherit them."""
+        """Return the service manager that the environment variables describe. Remove these variables, so that
+        child processes do not inherit them."""
         address, microseconds, pid = (os.environ.pop(name, "") for name in _VARIABLES)
         if address[:1] not in ("/", "@"):
             return cls()

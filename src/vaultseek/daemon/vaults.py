@@ -26,11 +26,11 @@ from vaultseek.semantic.worker import SemanticWorker
 from vaultseek.settings.model import Settings
 
 LANGUAGE_SECONDS = 2.0
-"""Seconds between a change to notes and the detection of their vault's language."""
+"""Seconds to wait after notes change before their vault's language is detected again."""
 LANGUAGE_CHANGED_SHARE = 0.1
 """Share of notes that must change before the language of a vault is detected again."""
 MISSING_SECONDS = 300.0
-"""Seconds after which an unconfigured vault is closed if its folder is missing."""
+"""Seconds after which a vault with a missing folder is closed, unless it is in the settings."""
 CLOSE_SECONDS = 1.5
 """Maximum seconds to wait for a vault to close; closing then continues in the background."""
 
@@ -43,8 +43,8 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnRename = Callable[[Path, Path, str], bool]
-"""Function of a vault's previous folder, current folder and name; returns False if the index should not be
-moved."""
+"""Function called with a vault's previous folder, current folder and name; returns False if the index should
+not be moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,8 @@ class _Opening:
 
 
 class VaultRegistry:
-    """The configured vaults, and folders named by requests; each is opened once and kept up to date."""
+    """The vaults in the settings, and the vaults that requests refer to; each vault is opened once and kept
+    up to date."""
 
     def __init__(
         self,
@@ -129,7 +130,7 @@ class VaultRegistry:
             return await self._begin_opening(settings, paused)
 
     async def list_again(self) -> None:
-        """Open and close vaults to match the current list of vaults in ``hosting``."""
+        """List the vaults again, then open and close vaults to match the list."""
         async with self._configuring:
             opening = await self._begin_opening(self.settings, self._paused)
         await opening
@@ -185,8 +186,8 @@ class VaultRegistry:
         return True
 
     async def find(self, vault: str | None, folder: str | None) -> VaultFollower:
-        """Return the open vault with the name or folder ``vault``; if None, the vault that contains
-        ``folder`` or, outside all vaults, the only known vault.
+        """Return the vault whose name or folder is ``vault``, opening it if necessary. Without ``vault``,
+        return the vault that contains ``folder``; if no vault contains it, return the only known vault.
 
         Raises UsageError if no vault or several vaults match, VaultMissing if the folder is missing, and
         Unavailable if the vault cannot be opened or the vaults cannot be listed.
@@ -206,8 +207,8 @@ class VaultRegistry:
             raise known.unresolved(VaultMissing, problem) from None
 
     async def find_all(self) -> Mapping[str, VaultFollower | Exception]:
-        """Return the configured and the open vaults by name, with the exception in place of a vault that
-        cannot be opened.
+        """Return the configured and the open vaults by name. For a vault that cannot be opened, the value is
+        the exception.
 
         Raises UsageError if there are no vaults, and Unavailable if the vaults cannot be listed.
         """
@@ -229,8 +230,8 @@ class VaultRegistry:
         return vaults
 
     def close_missing(self) -> None:
-        """Close unconfigured vaults whose folders have been missing for a long time; their indexes are
-        kept."""
+        """Close vaults that are not in the settings if their folders have been missing for a long time. Their
+        indexes are kept."""
         configured = {entry.path for entry in self.settings.vaults}
         for follower in self.followers:
             root = follower.vault.options.root
@@ -307,7 +308,7 @@ class VaultRegistry:
         self._followers.clear()
 
     async def heal(self) -> bool:
-        """Reopen vaults whose ledgers are damaged, with new ledgers; return when the vaults are open.
+        """Replace damaged ledgers and reopen their vaults; return when the vaults are open.
 
         Returns False if there was nothing to repair.
         """

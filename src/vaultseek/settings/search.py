@@ -35,7 +35,7 @@ class RecencySettings(Section):
     date: Literal["modified", "created", "filename"] = "modified"
     """The date that determines a note's age."""
     properties: tuple[str, ...] = Field(default=(), strict=False, max_length=limits.DATE_PROPERTIES)
-    """Properties that contain a date; the first that a note has is used instead of ``date``."""
+    """Properties that contain a date; the first one present in a note is used instead of ``date``."""
 
     @field_validator("tiers")
     @classmethod
@@ -52,7 +52,7 @@ class ExpansionSettings(Section):
     enabled: bool = False
     """Add similar terms to queries."""
     terms: int = Field(default=3, ge=1, le=limits.EXPANSION_TERMS)
-    """Number of terms to add."""
+    """Maximum number of terms to add."""
     floor: float = Field(default=0.6, ge=0.0, le=1.0)
     """Minimum similarity of a term to the query."""
 

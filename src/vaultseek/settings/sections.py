@@ -59,7 +59,7 @@ class ServerSettings(Section):
 
     url: str = ""
     """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without an
-    address, the model runs on this machine. Text is sent to the server."""
+    address, the model runs on this machine; with one, text is sent to the server."""
     key_variable: str = ""
     """Variable in the daemon's environment that contains the server's key."""
     key_file: str = ""
@@ -78,7 +78,7 @@ class ServerSettings(Section):
 
 
 class RerankerSettings(ServerSettings):
-    """``[reranker]``: a server that reranks, for ``search.rerank_model = "server"``."""
+    """``[reranker]``: the server that reranks if ``search.rerank_model`` is "server"."""
 
     url: str = ""
     """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent to

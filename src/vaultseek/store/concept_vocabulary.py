@@ -23,7 +23,7 @@ from vaultseek.semantic.models.encoder import Vectors
 
 FILE_NAME = "concept_vocabulary.json"
 VERSION = 2
-"""Version of the file's format; a file in a different version is rebuilt."""
+"""Version of the file's format; a file with a different version is rebuilt."""
 
 
 class Concept(NamedTuple):
@@ -89,7 +89,8 @@ def read_vocabulary(file: Path, model: str) -> ConceptVocabulary | None:
 
 
 def write_vocabulary(vocabulary: ConceptVocabulary, file: Path) -> None:
-    """Write a vocabulary, replacing the file atomically; an OSError leaves the old file unchanged."""
+    """Write a vocabulary, replacing the file atomically. On failure, raises OSError; the old file is
+    unchanged."""
     rows = vocabulary.vectors.astype("<f2")
     entries = [
         {"term": term, "notes": notes, "vector": base64.b64encode(row.tobytes()).decode("ascii")}

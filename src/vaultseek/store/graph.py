@@ -60,15 +60,15 @@ class Graph:
 
     @classmethod
     def of(cls, ledger: Ledger) -> Graph:
-        """Build the graph of all notes in the ledger. Nothing may be committed to the ledger in the
-        meantime."""
+        """Build the graph of all notes in the ledger. Nothing may be committed to the ledger during the
+        call."""
         graph = cls()
         graph._read(ledger)
         return graph
 
     def part(self, notes: Iterable[int], edges: Collection[tuple[int, int]] = ()) -> Graph:
-        """Return the subgraph of ``notes``. It follows later changes to this graph, unless ``edges`` are
-        added to the subgraph."""
+        """Return the subgraph of ``notes``, with ``edges`` added. Without added edges, the subgraph follows
+        later changes to this graph."""
         part = object.__new__(Graph)
         part._links = self._links.subgraph(notes)
         if edges:
@@ -126,8 +126,8 @@ class Graph:
     def shortest(self, start: int, end: int, most: int) -> list[list[int]]:
         """Return up to ``most`` shortest paths between two notes, over links in either direction.
 
-        A breadth-first search from both ends visits few notes of a large vault. Every path that leads from a
-        meeting point back to an end is part of a shortest path, so the search follows no other paths.
+        A breadth-first search from both ends visits few notes of a large vault. From each note where the two
+        searches meet, only shortest paths are followed back to both ends.
         """
         from_start, from_end = {start: 0}, {end: 0}
         with self._lock:
@@ -167,11 +167,11 @@ class Graph:
         return set(self.reached(note, sys.maxsize))
 
     def common(self, note: int, most: int, weights: Mapping[int, float] = {}) -> dict[int, Common]:
-        """Return a dict from other notes to the neighbours that they share with ``note``; links count in
-        either direction.
+        """Return a dict from each note that has neighbours in common with ``note`` to these neighbours. Links
+        count in either direction.
 
-        Neighbours with more than ``most`` links are ignored. ``weights`` are factors below 1 for the
-        Adamic-Adar weights of certain neighbours.
+        Neighbours with more than ``most`` links are ignored. ``weights`` maps some neighbours to factors
+        below 1 for their Adamic-Adar weights.
         """
         common: dict[int, Common] = {}
         with self._lock:
@@ -192,8 +192,7 @@ class Graph:
         return common
 
     def neighbourhoods(self, notes: Sequence[int], most: int) -> dict[int, Mapping[int, int]]:
-        """Return a dict from each of ``notes`` to a dict of its neighbours, in either direction, and their
-        degrees.
+        """Return, for each of ``notes``, a dict from its neighbours in either direction to their degrees.
 
         Unknown notes and notes with more than ``most`` neighbours are left out.
         """
@@ -231,7 +230,7 @@ class Graph:
             return sorted((self._links if among is None else self._links.subgraph(among)).edges)
 
     def unlinked(self, *, isolated: bool = False) -> list[int]:
-        """Return the notes without backlinks; with ``isolated``, only those without any links."""
+        """Return the notes without backlinks; with ``isolated``, only the notes without any links."""
         with self._lock:
             degrees = self._links.degree if isolated else self._links.in_degree
             return [note for note, degree in degrees if not degree]

@@ -15,7 +15,7 @@ from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 
 TRIES = 3
-"""Maximum number of comparisons if the ledger changes during each of them; the last comparison counts."""
+"""Maximum number of comparisons. A comparison is repeated if the ledger changes during it."""
 PAGE_NOTES = 500
 _OTHER_NUMBERS = "the vector counts differ from the index"
 _WITH_PROBLEM = (
@@ -53,7 +53,7 @@ class Comparison:
 
     @property
     def numbers(self) -> tuple[Number, ...]:
-        """All counts: of words, of vectors, and of the second space's vectors."""
+        """All counts: those of words, of the first space's vectors, and of the second space's vectors."""
         return (*self.words, *self.vectors, *self.second)
 
     @property
@@ -63,8 +63,8 @@ class Comparison:
 
 
 async def compare(vault: OpenVault) -> Comparison:
-    """Compare the counts in a vault's ledger and engine; repeat the comparison if the ledger changes
-    meanwhile. Raises Unavailable."""
+    """Compare the counts in a vault's ledger and engine; try again if the ledger changes during the
+    comparison. Raises Unavailable."""
     for _ in range(TRIES):
         before = _state(vault)
         comparison = await _compare(vault)

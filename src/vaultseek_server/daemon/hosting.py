@@ -1,5 +1,4 @@
-"""Vaults of a daemon that writes indexes to an engine, or that searches indexes written there by other
-daemons."""
+"""Vaults of a daemon that writes indexes to an engine, or searches indexes that other daemons wrote there."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -108,7 +107,8 @@ class Searcher(Hosting):
     def known(
         self, settings: Settings, opened: Sequence[VaultOptions], paused: frozenset[Path]
     ) -> KnownVaults:
-        """Return the shards that requests can name, and the rules for choosing one."""
+        """Return the shards that requests can name. The returned object also chooses the shard for a
+        request."""
         return KnownShards(settings, opened, paused, self.storage)
 
     def storage(self, settings: Settings, root: Path) -> Storage:

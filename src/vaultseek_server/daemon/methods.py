@@ -1,4 +1,4 @@
-"""RPC methods ``index/verify`` and ``index/move``, and refusal of searches by a daemon that only indexes."""
+"""RPC methods ``index/verify`` and ``index/move``; also refuses searches in a daemon that only indexes."""
 
 from collections.abc import Awaitable, Callable
 
@@ -17,8 +17,8 @@ from vaultseek_server.settings import EMBEDDED
 
 
 class ServerMethods:
-    """Handlers of the methods that a server adds. One move runs at a time, even after its client has
-    disconnected."""
+    """Handlers of the methods that a server adds. Only one move runs at a time. It continues if its client
+    disconnects."""
 
     def __init__(
         self,

@@ -28,13 +28,14 @@ from vaultseek_server.settings import EMBEDDED, EngineKeys, engine_of, index_of
 
 POLL_SECONDS = 0.2
 SEARCHES, FEWEST_SEARCHES = 20, 5
-"""Number of searches compared before and after a move, and minimum number of searches per vault if there are
-several vaults."""
+"""Number of searches made both before and after a move, for all vaults together, and the minimum number per
+vault."""
 SEARCH_WORDS, LEAST_CHARS = 3, 4
 """Number of words in a search, and minimum number of letters in each word."""
 FIRST_NOTES = 10
 LEAST_SHARE = 0.9
-"""Minimum share of a search's first notes, as found before a move, that it must find again after the move."""
+"""Minimum share of notes that the searches must find again after a move. Only each search's first notes
+count."""
 TRIES = 10
 """Maximum number of times that a search is repeated while part of the search is unavailable."""
 _WORD = re.compile(r"[^\W\d_]+")
@@ -53,8 +54,8 @@ class VaultBefore:
 
 @dataclass(frozen=True)
 class Record:
-    """Record of an interrupted move: the target engine, the former engine, and, by folder, the state of each
-    vault before the move."""
+    """Record that lets an interrupted move continue: the target engine, the former engine, and the state of
+    each vault, by folder, before the move."""
 
     to: str
     former: str | None = None
@@ -65,7 +66,8 @@ _RECORD = TypeAdapter(Record)
 
 
 class Mover:
-    """Moves of vaults between engines. One move runs at a time, even after its client has disconnected."""
+    """Moves of vaults between engines. Only one move runs at a time. It continues if its client
+    disconnects."""
 
     def __init__(
         self,

@@ -31,8 +31,8 @@ class KnownShards(KnownVaults):
     """The shards in an engine, and the choice of a shard for each request."""
 
     def around(self, folder: str | None) -> VaultOptions:
-        """Return the only shard, because a searcher has no folders. Raises UsageError unless there is exactly
-        one."""
+        """Return the only shard; a searcher has no folders from which to choose one. Raises UsageError unless
+        there is exactly one shard."""
         return super().around(None)
 
     def new_at(self, root: Path) -> VaultOptions:
@@ -51,8 +51,8 @@ class KnownShards(KnownVaults):
 def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
     """Return two values: the settings with the engine's shards as vaults, and a problem or None.
 
-    Shards that have disappeared from the engine are included. The problem is the reason why the list may be
-    incomplete, if the engine does not answer.
+    Shards that have disappeared from the engine are included. If the engine does not answer, the problem says
+    so, and the list may be incomplete.
     """
     engine = engine_of(settings)
     known, problem = ({}, None) if engine is None else _all_shards(engine)
@@ -62,7 +62,8 @@ def with_shards(settings: Settings) -> tuple[Settings, Unavailable | None]:
 
 
 def shard_options(engine: EngineOptions, root: Path) -> EngineOptions:
-    """Return the options for the shard of the vault at ``root``, a folder that has the shard's name."""
+    """Return the options for the shard of the vault at ``root``. The name of that folder is the shard's
+    name."""
     return replace(engine, shard=root.name)
 
 

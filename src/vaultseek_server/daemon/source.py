@@ -16,7 +16,7 @@ from vaultseek.errors import IndexDamaged, Unavailable, WorkerUnavailable
 from vaultseek_server.engines.engine import SearchedShard
 
 REFRESH_SECONDS = 2.0
-"""Number of seconds between checks of whether a shard has changed."""
+"""Number of seconds between checks for changes in a shard."""
 
 
 class ShardSource(Source):
@@ -49,7 +49,7 @@ class ShardSource(Source):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def rescan(self, *, accept_loss: bool = False, extent: Extent = Extent.ALL) -> None:
-        """Apply new changes to the shard, or report the reason why that fails."""
+        """Read the shard's new data, or report the reason why that fails."""
         vault, shard, reporter = self._vault, self._shard, self._reporter
         try:
             changed = await vault.in_writer(shard.step)

@@ -12,7 +12,7 @@ from vaultseek_server.settings import ENGINE_FOLDER, EngineOptions
 
 
 def check_reachable(options: EngineOptions, index: Path) -> None:
-    """Raise Unavailable if the engine that contains the notes of an index folder does not answer."""
+    """Raise Unavailable if the engine for an index folder does not answer."""
     if shard := shard_of(index):
         try:
             delete_shard(options, shard, lambda is_there: None, drop=False)

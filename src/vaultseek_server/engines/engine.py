@@ -58,7 +58,8 @@ class PostgresEngine(Engine):
 
     @property
     def outage(self) -> Unavailable | None:
-        """The reason why the server did not answer the last request, or None. Reading it makes no request."""
+        """The reason why the server did not answer the last request, or None. Reading this property makes no
+        request."""
         return self.backend.server.outage
 
     def vector_store(self, worker: SemanticWorker) -> ShardVectors:
@@ -87,8 +88,7 @@ class IndexedShard(PostgresEngine):
         super().__init__(backend_of(replace(options, shard=shard)), ledger, language)
         self.writer = ShardWriter(self.backend, folder, name)
         self._last: str | None = None
-        """The position in the ledger's changes up to which the server has the notes, or None if it is
-        unknown."""
+        """The position in the ledger's changes that the server has reached, or None if it is unknown."""
         self._lexicon = Lexicon()
         self._failure: Unavailable | None = None
         self._pending_error: Exception | None = None
@@ -153,13 +153,13 @@ class IndexedShard(PostgresEngine):
             self._sync()
 
     def rebuild(self, ledger: Ledger) -> None:
-        """Discard the server's notes and refill it from the ledger."""
+        """Discard the notes on the server, and write all notes from the ledger again."""
         self.rebuilding = self._is_rebuild_wanted = True
         self.sync(ledger)
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Mark the notes whose modification times will change, because the shard stores these times as
-        well."""
+        """Mark notes as changed if their modification times will change. The shard stores these times and
+        must be updated."""
         before = times_of_notes(ledger, [note.path for note in notes])
         other = [note for note in notes if before[note.path][1] != note.modified]
         ledger.mark_changed([before[note.path][0] for note in other], revision)
@@ -167,8 +167,8 @@ class IndexedShard(PostgresEngine):
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Mark the notes whose links will resolve to other targets, because the shard stores the targets as
-        well."""
+        """Mark notes as changed if their links will resolve to other targets. The shard stores the targets
+        and must be updated."""
         sources = {note for note, _, _ in resolved}
         before = ledger.links.resolved(sorted(sources - set(read)))
         other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}

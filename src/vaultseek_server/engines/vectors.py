@@ -30,7 +30,7 @@ from vaultseek_server.engines.writer import ShardWriter
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 ANSWER_VECTORS = 20
-"""Number of notes at the beginning of each list whose vectors are part of an answer."""
+"""Number of best notes per list whose vectors are part of an answer."""
 VECTOR_PASSAGES = 5
 """Maximum number of passages per note in an answer."""
 PASSAGES_PER_NOTE = 2
@@ -38,11 +38,11 @@ PASSAGES_PER_NOTE = 2
 requested."""
 MOST_HITS = 16_384
 LARGE_SHARE = 0.25
-"""Share of notes above which a filter is applied only after the nearest notes in the whole vault have been
-found."""
+"""Share of the vault's notes. A filter that admits more than this is applied after a search of the whole
+vault."""
 BULK_VECTORS = 1000
-"""Minimum number of vectors in a batch after which further batches are expected. The index is then built
-after the last batch, which is faster."""
+"""Minimum number of vectors in a batch for which more batches are expected. The index is then built later,
+after the last batch, because this is faster."""
 INDEXED_VECTORS = 20_000
 """Minimum number of vectors for which an approximate index is built; fewer vectors are compared one by
 one."""
@@ -267,8 +267,8 @@ def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
 
 
 def table_name(store: Path | str, collection: str) -> str:
-    """Return the name of a collection's table, under which the collection's version is also stored in the
-    state."""
+    """Return the name of a collection's table. In the state, the collection's version is stored under this
+    name."""
     return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
 
 

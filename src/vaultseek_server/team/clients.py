@@ -30,7 +30,7 @@ class TeamClients(Clients):
 
     def __init__(self, registry: VaultRegistry, refresh: Callable[[], Awaitable[None]]) -> None:
         self._team = team_of(registry.settings)
-        """The team's settings when the daemon started, because addresses do not change later."""
+        """The team's settings when the daemon started. Addresses do not change until the daemon restarts."""
         self._verifier = TeamVerifier(lambda: registry.settings, refresh)
         self._audit = AuditLog(paths.state_directory() / "audit.log")
         self._metrics = (

@@ -22,7 +22,7 @@ _SERVER_SETTINGS = {"rerank_model"}
 
 
 class TokenGate:
-    """Gate that admits the requests allowed by the rights of a client's token, and records them.
+    """Gate that records requests, and admits those that the rights of a client's token allow.
 
     ``current`` returns a token's current rights.
     """
@@ -135,8 +135,8 @@ _REFUSED = (Busy.code, Forbidden.code)
 
 
 class Refusals:
-    """Counts of refused requests, kept so that these requests do not fill the audit log. A client can send
-    many of them at little cost."""
+    """Counts of refused requests. They keep such requests, which a client can send at little cost, from
+    filling the audit log."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -165,7 +165,8 @@ class _Usage:
 
 
 class Quotas:
-    """Limits on the requests with each token, kept by a token bucket that holds one minute's requests."""
+    """Limits on the requests with each client's token. A bucket that holds one minute's requests limits the
+    rate."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -61,8 +61,8 @@ class TeamVerifier:
         self._refresh = refresh
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Admit a client with a valid token; see `TokenVerifier.admit`. A client that has the address file
-        recognizes the server by the proof."""
+        """Admit a client with a valid token; see `TokenVerifier.admit`. The answer contains a proof, by which
+        a client that has the address file recognizes the server."""
         text = params.get(TOKEN)
         if not isinstance(text, str):
             return None

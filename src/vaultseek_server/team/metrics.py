@@ -18,8 +18,8 @@ _BUCKETS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 class Metrics:
     """Request counts and the states of the vaults, in Prometheus' format.
 
-    ``vaults`` returns a dictionary for each open vault: name, state, number of notes, of passages and of
-    waiting texts, and the kinds of search that work.
+    ``vaults`` returns a dictionary for each open vault: its name, its state, the numbers of notes, passages
+    and waiting texts, and the kinds of search that work.
     """
 
     def __init__(self, vaults: Callable[[], Iterable[JSON]]) -> None:

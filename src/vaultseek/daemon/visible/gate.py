@@ -1,4 +1,4 @@
-"""Access control for all methods, for agents and for clients with limited rights."""
+"""Access control, in every method, for agents and for clients with limited rights."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection

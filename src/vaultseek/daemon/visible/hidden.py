@@ -18,7 +18,8 @@ _HARMLESS = (NOT_EMBEDDED, "byte_order_mark", "bad_character", "query", "bad_bas
 
 
 def current_hidden() -> Hidden:
-    """Return the folders and filters hidden from the current client; days are in this machine's time zone."""
+    """Return the folders and filters that hide notes from the current client. Days in the filters are in this
+    machine's time zone."""
     before = client_zone.set(machine_zone())
     try:
         return read_hidden(HIDE.get())

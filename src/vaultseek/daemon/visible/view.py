@@ -46,15 +46,15 @@ class ScopedFollower:
         return self._follower is follower and is_same
 
     def still_hides(self) -> bool:
-        """Return False if a later commit has hidden a further note."""
+        """Return False if a later commit has hidden more notes."""
         whole = self._follower.vault.ledger
         if self.vault.revision == whole.revision or self._hidden == Hidden():
             return True
         return hidden_paths(self._hidden, whole) <= self._hidden_paths
 
     def check_read(self, path: str) -> None:
-        """Raise Unavailable if the file at ``path`` has changed since it was indexed, because it may now be
-        hidden."""
+        """Raise Unavailable if the file at ``path`` has changed since it was indexed: its new content may
+        have to be hidden."""
         vault = self._follower.vault
         if self._hidden.filter is None or vault.options.folder is None:
             return
@@ -68,7 +68,7 @@ class ScopedFollower:
         return self._hidden_paths
 
     def degraded_reason(self) -> Reason | None:
-        """Return the reason, without details, why an answer might not reflect the latest changes, or None."""
+        """Return a general reason why an answer might not reflect the latest changes, or None."""
         return general(self._follower.degraded_reason())
 
     def keep_names_ranked(self) -> None:
@@ -115,7 +115,7 @@ class Views:
     async def find_several(
         self, vaults: Sequence[str], folder: str | None
     ) -> Mapping[str, SeenFollower | Exception]:
-        """Return the requested vaults by name, with the exception in place of a vault that cannot be opened.
+        """Return the requested vaults by name. For a vault that cannot be opened, the value is the exception.
         Raises UsageError, VaultMissing or Forbidden."""
         found: dict[str, SeenFollower | Exception] = {}
         names = [*dict.fromkeys(vaults)]

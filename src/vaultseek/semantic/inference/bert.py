@@ -186,7 +186,8 @@ def read_folder(
 
 
 def tokenizer_of(directory: Path) -> Any:
-    """Return the model's ``tokenizers.Tokenizer``, which truncates texts and pairs to the model's window."""
+    """Return the model's ``tokenizers.Tokenizer``, which truncates texts and pairs of texts to the model's
+    window."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(directory / "tokenizer.json"))
@@ -277,7 +278,7 @@ def _passage_network(shape: BertShape, read: Callable[[], Tensors]) -> Network:
 
 
 def multiplies_eight_bits() -> bool:
-    """Return true if the processor reports native eight-bit multiplication; False if this is unknown."""
+    """Return True if the processor reports native eight-bit multiplication; False if this is unknown."""
     return not _EIGHT_BIT_PRODUCTS.isdisjoint(processor_flags())
 
 

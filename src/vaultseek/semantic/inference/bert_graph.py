@@ -79,7 +79,7 @@ class Weights:
         return np.asarray(array, dtype=np.float32)
 
     def quantized(self, name: str, rows: int, width: int) -> None:
-        """Return None, because safetensors files contain no tensors in four bits."""
+        """Return None, because safetensors files contain no four-bit tensors."""
 
     def rows(self, name: str) -> int:
         """Return the number of rows of the tensor ``name``. Raises KeyError or ValueError, as `get` does."""

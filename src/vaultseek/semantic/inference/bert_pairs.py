@@ -1,5 +1,4 @@
-"""BERT cross-encoders, which score pairs of query and passage. Their network is the one that embedding models
-use.
+"""BERT cross-encoders, which score pairs of query and passage with the network of embedding models.
 
 A cross-encoder reads query and passage as one text with two token types; the score comes from the first
 token's vector. Without torch and sentence-transformers, the model is loaded in a fraction of the time. The
@@ -31,7 +30,7 @@ class Batch(NamedTuple):
 
 
 def is_bert_cross_encoder(directory: Path) -> bool:
-    """Return true if `BertReranker` supports the model: a plain BERT encoder with exactly one score."""
+    """Return true if `BertReranker` supports the model: a plain BERT encoder with one output score."""
     config = read_json(directory / "config.json")
     modules = read_json(directory / "modules.json") or [{"type": ".Transformer"}]
     kinds = [str(module.get("type", "")).rpartition(".")[2] for module in modules if isinstance(module, dict)]

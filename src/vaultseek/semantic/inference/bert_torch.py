@@ -19,7 +19,7 @@ _NATIVE = frozenset({"avx512_bf16", "amx_bf16", "bf16"})
 
 
 def has_bfloat16() -> bool:
-    """Return true if torch is installed and the processor reports native bfloat16; False if this is
+    """Return True if torch is installed and the processor reports native bfloat16; False if this is
     unknown."""
     return has_extra("torch") and not _NATIVE.isdisjoint(processor_flags())
 

@@ -45,8 +45,8 @@ class Embedded:
 
 
 def load(name: str, directory: Path | None = None, *, half: bool = False) -> Encoder:
-    """Load the model ``name`` from ``directory``, unless ``name`` means the bundled model or the stand-in for
-    tests.
+    """Load the model ``name`` from ``directory``, by default from the folder found for this name. Packed
+    models and the stand-in for tests need no folder.
 
     With ``half``, a BERT model computes in bfloat16, for embedding many texts. Nothing is downloaded and no
     code from the model's folder runs. Raises a one-line `ConfigError` if the model is missing, damaged or not

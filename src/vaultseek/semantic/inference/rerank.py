@@ -57,10 +57,10 @@ class TimedReranker:
     def score(self, query: str, texts: Sequence[str], until: float | None = None) -> Scores:
         """Return the relevance of each text to the query, in (0, 1): ``(len(texts),)``.
 
-        ``until`` is a deadline by `time.monotonic`. Texts that cannot be scored by then get NaN, starting
-        with the last one. If no text fits, the time for one pair is measured again after the answer, so that
-        a machine that was busy once does not count as slow forever. Raises ValueError if the model returns
-        anything but scores.
+        ``until`` is a deadline in seconds of `time.monotonic`. Texts that cannot be scored by then get NaN,
+        starting with the last one. If no text fits, the time for one pair is measured again after the answer;
+        otherwise a machine that was once busy would count as slow forever. Raises ValueError if the model
+        returns anything but scores.
         """
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         done = 0

@@ -31,7 +31,8 @@ from vaultseek.semantic.models.encoder import Vectors
 from vaultseek.semantic.models.service import Service
 
 DOWN_SECONDS = (1.0, 2.0, 5.0, 15.0, 30.0)
-"""Seconds for which a failed server is not called, after each consecutive failure; the last value repeats."""
+"""Pauses in seconds before a failed server is called again, one per consecutive failure; the last pause
+repeats."""
 QUERY_SECONDS = 3.0
 """Timeout, in seconds, for a call that embeds a question. It is short, because a search waits for the
 answer."""
@@ -39,7 +40,7 @@ WORK_SECONDS = 60.0
 """Number of seconds after which a round of background work ends. Vectors computed so far are kept, and the
 rest is computed later."""
 SAME_MODEL = 0.99
-"""Minimum cosine between the recorded and the current vector of a text at which the model counts as
+"""Minimum cosine between a text's recorded vector and its current vector for the model to count as
 unchanged."""
 PROBE = "A few plain words."
 _ERROR_CHARS = 200

@@ -34,9 +34,9 @@ class Calibration:
     """The calibration of a model; the default values are those of the bundled model.
 
     ``meaning_curve`` is the intercept and slope of the logistic curve from cosine to confidence; if the model
-    has a ``centre``, the query's product with it is first subtracted from the cosine. ``fluent_pieces`` is
-    the maximum mean number of pieces per word in a text that the model reads well. ``reads_all`` is true if
-    the tokenizer is unknown; the model is then assumed to read every text.
+    has a ``centre``, the dot product of the query and ``centre`` is first subtracted from the cosine.
+    ``fluent_pieces`` is the maximum mean number of pieces per word in a text that the model reads well.
+    ``reads_all`` is true if the tokenizer is unknown; the model is then assumed to read every text.
     """
 
     meaning_curve: tuple[float, float] = (-4.5, 5.7)

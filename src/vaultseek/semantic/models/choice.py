@@ -29,7 +29,7 @@ _NOT_INSTALLED = Reason(
 class VaultModels:
     """The models that the settings allow, or the models for one vault, as returned by `of_vault`.
 
-    ``only_english`` means that ``main`` supports only English. Then the model ``second`` fills a second
+    If ``only_english`` is true, ``main`` supports only English, and the model ``second`` fills a second
     vector space for questions in other languages. If there is no second model, ``missing`` gives the reason
     and advice. If ``automatic`` is true, the language of each vault decides between the two models. ``why``
     is the reason for choosing ``main``.

@@ -27,7 +27,8 @@ class InstalledModel:
 
 
 def installed_models() -> Iterator[InstalledModel | ConfigError]:
-    """Yield the bundled, packed, fetched and packaged models, or an error for each unreadable one."""
+    """Yield the bundled, packed, fetched and packaged models. For an unreadable model, yield the error,
+    unless it is a packed model."""
     try:
         yield describe_model("bundled", bundled_directory())
     except ConfigError as error:

@@ -123,7 +123,7 @@ class PackedCounter:
         return self.tokenizer.count(text)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in ``text`` that are missing from the vocabulary."""
+        """Return how many of the letters and digits in ``text`` are missing from the vocabulary."""
         return 0 if text.isascii() else self.tokenizer.unknown_letters(text)
 
     @property

@@ -81,7 +81,7 @@ def sent_text(embedding: Service | None, reranking: Service | None) -> str | Non
 
 
 def destination(url: str) -> str:
-    """Describe the server at ``url``, to which text is sent, and whether it runs on this machine."""
+    """Describe the server at ``url`` as the receiver of text, and state whether it runs on this machine."""
     host = "" if Service(url).fault else urlsplit(url).hostname or ""
     is_here = host in ("localhost", "::1") or host.startswith("127.")
     return f"{url} ({'on this machine' if is_here else 'on another machine'})"

@@ -87,8 +87,7 @@ class TokenCounter:
         return len(parts) - 1 + sum(sum(map(count, WORD.findall(part))) for part in parts)
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in the pieces of ``text`` that are missing from the
-        vocabulary."""
+        """Return the number of letters and digits in the parts of ``text`` that become unknown tokens."""
         if self._unknown is None or text.isascii():
             return 0
         encoding = self._encode(text)

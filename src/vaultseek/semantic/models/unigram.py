@@ -19,17 +19,18 @@ from vaultseek.base.text import replace_surrogates
 
 Keys = NDArray[np.uint64]
 UNKNOWN_PENALTY = 10.0
-"""Amount by which a character that occurs in no piece scores below the rarest piece."""
+"""Difference in score between the rarest piece and a character that occurs in no piece."""
 CACHED_WORDS = 50_000
 """Number of words whose tokens are cached."""
 CACHED_CHARS = 40
 """Maximum length of a cached word, in characters."""
 
 KEY_FACTOR, KEY_MASK, FIRST_KEY = 0x9E3779B97F4A7C15, (1 << 64) - 1, 1
-"""Constants for computing the key of a string: 64 bits of a polynomial in its characters. Each further
-character extends the key by one step.
+"""Constants for computing the key of a string: 64 bits of a polynomial in its characters. A key is computed
+in one step per character.
 
-Python's own hash would have to be computed anew for each of 250,000 strings."""
+Python's own hash would need a separate call for each of 250,000 strings.
+"""
 
 _MARK = "\u2581"
 _KEPT = "\uff5e"
@@ -88,7 +89,7 @@ class Vocabulary:
 
 
 class KeyTable:
-    """A map from the keys of strings to small numbers, which takes a fifth of a dictionary's memory.
+    """A map from the keys of strings to small numbers. It takes a fifth of a dictionary's memory.
 
     Among a million strings, the probability that two share a 64-bit key is 1 in 40 million.
     """
@@ -125,8 +126,8 @@ class KeyTable:
 
 
 class UnigramTokenizer:
-    """A tokenizer for texts. Texts are split into words at white space, and a mark is put before each
-    word."""
+    """A tokenizer that splits texts into words at white space. It puts SentencePiece's space character,
+    U+2581, before each word."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
@@ -136,8 +137,7 @@ class UnigramTokenizer:
         starts, rows = np.unique(starts[longest_first], return_index=True)
         self._longest_piece = int(lengths.max(initial=1))
         self._longest = KeyTable(starts, lengths[longest_first[rows]])
-        """The length of the longest piece that begins with a given pair of characters, by the key of the
-        pair."""
+        """By the key of two characters: the length of the longest piece that begins with them."""
         self._replacements = vocabulary.replacements
         self._unknown_score = min(vocabulary.scores) - UNKNOWN_PENALTY
         self._words: dict[str, tuple[int, ...]] = {}
@@ -157,7 +157,7 @@ class UnigramTokenizer:
         return sum(len(self._split(word)) for word in self._marked(text))
 
     def unknown_letters(self, text: str) -> int:
-        """Return the number of letters and digits in ``text`` that occur in no piece."""
+        """Return how many of the letters and digits in ``text`` occur in no piece."""
         unknown, pieces = self._vocabulary.unknown, self._vocabulary.pieces
         letters = 0
         for word in self._marked(text):

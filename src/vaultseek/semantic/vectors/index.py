@@ -27,7 +27,7 @@ SPARE, LEAST_SPARE = 8, 100
 """Limits on unused rows: the files are rewritten once the number of unused rows exceeds ``LEAST_SPARE`` plus
 one for every ``SPARE`` vectors."""
 PROPOSED = 1000
-"""Maximum number of candidates requested from the approximate index. For a larger number, a scan is as
+"""Maximum number of candidates requested from the approximate index. With more candidates, a scan would be as
 fast."""
 
 NO_NUMBERS: Numbers = np.zeros(0, np.int64)
@@ -69,7 +69,7 @@ class VectorIndex:
         return proposals is not None and proposals.count(snapshot.vectors) > 0
 
     def apply(self, batch: VectorBatch, deletes: Numbers = NO_NUMBERS, version: str | None = None) -> None:
-        """Delete vectors, then add or replace other vectors, then set the version if one is given.
+        """Delete vectors, then add or replace vectors, then set the version if one is given.
 
         If a number occurs several times, its last vector is stored; non-finite vectors are left out. A crash
         before the end changes nothing. Idempotent.
@@ -94,7 +94,7 @@ class VectorIndex:
         by vector number.
 
         Notes that are as near as the ``k``-th are also returned. With ``allowed``, only notes in ``allowed``
-        are searched. This filter is exact and precedes the cut: the result has ``k`` notes if ``k`` allowed
+        are searched. This filter is exact and is applied first: the result has ``k`` notes if ``k`` allowed
         notes have vectors.
         """
         current = self._intact()

@@ -19,15 +19,15 @@ from vaultseek.semantic.vectors.columns import Column, Table
 from vaultseek.semantic.vectors.port import NoteIds, Numbers, Scores, VectorBatch
 
 VECTOR_PASSAGES = 5
-"""Maximum number of passages per note that a search returns."""
+"""Maximum number of passages that a search returns per note."""
 VECTOR_TIES = 1000
 """Maximum number of notes returned beyond ``k`` because they tie with the ``k``-th, so that the result
 does not depend on the order in which vectors were stored."""
 SCAN_FULL = 2_000_000
 """Maximum number of elements in a matrix that is scanned in full precision."""
 SCAN_GATHERED = 0.3
-"""Maximum share of allowed rows at which only the allowed rows are scanned, after being copied together.
-Above it, all rows are scanned."""
+"""Maximum share of allowed rows at which a search copies and scans only these rows. Above it, a search scans
+all rows."""
 _LEVELS = 127
 _ROUNDING = 1e-6
 """Bound on the rounding errors of float32 scores."""
@@ -107,7 +107,7 @@ class Snapshot:
 
         Hits are sorted, best first, with a few hits per note. Ties are sorted by vector number.
 
-        With ``allowed``, only notes in ``allowed`` are searched; the filter is exact and precedes the cut.
+        With ``allowed``, only notes in ``allowed`` are searched; the filter is exact and is applied first.
         """
         if k <= 0 or not len(self.notes):
             return VectorHits.none()
@@ -211,7 +211,7 @@ class Matrix:
             column.reserve(count)
 
     def append(self, batch: VectorBatch, deletes: Numbers) -> None:
-        """Delete vectors, then add or replace other vectors."""
+        """Delete vectors, then add or replace vectors."""
         self.code(batch.vectors)
         self.place(batch.numbers, batch.notes, deletes)
 

@@ -3,8 +3,8 @@
 ``<name>.<n>.rows`` contains the vectors in full precision, one after another, and is memory-mapped.
 ``<name>.journal`` contains a record of each write: the numbers and notes of the added rows, the deleted
 numbers, and the new version, all with checksums. A write appends to the rows, then to the journal, then sets
-the journal's length in its header. A record that a kill left incomplete is overwritten. All other damage and
-loss is detected when the files are opened.
+the journal's length in its header. A record is overwritten if the process was killed while writing it. All
+other damage and loss is detected when the files are opened.
 """
 
 import contextlib

@@ -62,8 +62,8 @@ class Proposals:
         self._has_ended = False
 
     def count(self, vectors: Vectors) -> int:
-        """Return the number of rows, counted from the first, that the index can currently propose. Must be
-        called from one thread only."""
+        """Return the number of leading rows that the index can currently propose. Must be called from one
+        thread only."""
         if self._has_ended:
             return 0
         if self._thread is None or not self._thread.is_alive():
@@ -180,7 +180,8 @@ def _checksums(folder: Path) -> str:
 def is_sound(index: ApproximateIndex, vectors: Vectors) -> bool:
     """Return true if an index finds nearly all of the nearest rows that a scan of ``vectors`` finds.
 
-    Chroma's vectors may differ from those in the matrix, or a new version may read its files differently.
+    This detects vectors in Chroma that differ from the matrix, and files that a new version of Chroma reads
+    differently.
     """
     count = index.count()
     if count > len(vectors):

@@ -1,4 +1,4 @@
-"""Child process for models and vectors, and the daemon's side of this process, which may crash or hang."""
+"""The semantic worker: a child process, which may crash or hang, and the daemon's interface to it."""
 
 from vaultseek.semantic.worker.semantic import CHUNKS, NOTES, SemanticWorker
 from vaultseek.semantic.worker.state import SemanticAnswer, WorkerSettings, WorkerState

@@ -1,7 +1,7 @@
 """Embedding of many texts in this process, or in a separate process with bfloat16, whichever is faster.
 
-The result depends on the processor, so the first texts of a long run are embedded in both processes. The
-separate process ends after the run.
+Which one is faster depends on the processor, so the first texts of a long run are embedded in both processes.
+The separate process ends after the run.
 """
 
 import contextlib
@@ -86,7 +86,7 @@ Start = Callable[[], BulkProcess]
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Speed of bfloat16 as a multiple of float32, and the cosines between their vectors."""
+    """Speed of bfloat16 relative to float32, and the cosines between their vectors."""
 
     gain: float
     cosine: float
@@ -103,7 +103,7 @@ class BulkEncoder:
     """An encoder that leaves long runs of texts to a separate process if that is faster.
 
     Only background work, which passes a ``pause``, counts as part of a run. ``start`` starts the separate
-    process. Without a ``measurement``, the speeds of this process and of the separate one are measured first.
+    process. Without a ``measurement``, the speeds of both processes are measured first.
     """
 
     def __init__(

@@ -117,8 +117,8 @@ class Child:
         self._process = process
         self._pending: dict[int, PendingRequest] = {}
         self._quiet: dict[str, tuple[float, float]] = {}
-        """By queue: the seconds since the queue last reacted, and for how many of these seconds the child's
-        threads waited for a free processor."""
+        """By queue: the seconds since the queue last reacted, and the part of this time that the child's
+        threads spent waiting for a free processor."""
         self._last_id = 0
         self._answered = loop.time()
         self._reason: str | None = None

@@ -22,8 +22,9 @@ from vaultseek.semantic.worker.queues import ANSWER, Reply
 from vaultseek.semantic.worker.store_cache import StoreCache
 
 ANSWER_VECTORS = 20
-"""Number of notes from each of two result lists (by passages, and by the notes' own vectors) whose vectors an
-answer contains. Ranking uses the vectors to compare the best notes with each other."""
+"""Number of best notes, in each of two result lists, whose vectors are part of an answer. One list is by
+passages, the other by the notes' own vectors. Ranking uses these vectors to compare the best notes with each
+other."""
 
 
 class RequestHandlers:

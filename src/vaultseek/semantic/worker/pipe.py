@@ -1,7 +1,7 @@
-"""Frames between the daemon, the semantic worker and its processes: a header and little-endian arrays.
+"""Frames between the daemon, the semantic worker and the worker's processes: a header and arrays.
 
 Frames have the format of `vaultseek.base.child_process`. The header's ``arrays`` gives the type and shape of
-each array; the payload contains the arrays' bytes.
+each array; the payload contains the arrays' bytes, in little-endian order.
 """
 
 import asyncio

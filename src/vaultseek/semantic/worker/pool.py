@@ -1,4 +1,4 @@
-"""Semantic workers of a process: one child process per model, because ending the child frees the model's
+"""Semantic workers of a process: one child process per model, so that ending a child frees its model's
 memory."""
 
 from __future__ import annotations

@@ -37,9 +37,9 @@ log = logging.getLogger(__name__)
 class SemanticWorker:
     """The semantic worker, as used from one event loop; call `stop` before the loop ends.
 
-    Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, broken
-    or too slow, or exits. Methods with a ``store`` raise `IndexDamaged` if that store must be dropped and
-    refilled. Urgent requests fail if the worker is not ready; all other requests wait for it.
+    Deadlines are in seconds from now. Every method raises `WorkerUnavailable` if the worker is down, is
+    broken, is too slow or exits. Methods with a ``store`` raise `IndexDamaged` if that store must be dropped
+    and refilled. Urgent requests fail if the worker is not ready; all other requests wait for it.
     """
 
     counts_quickly = True
@@ -116,7 +116,7 @@ class SemanticWorker:
         version: str | None = None,
         deadline: float | None = None,
     ) -> None:
-        """Delete vectors from a collection, add or replace other vectors, then set the version. A missing
+        """Delete vectors from a collection, then add or replace vectors, then set the version. A missing
         collection is created.
 
         The call may be repeated. After a crash, the version is never newer than the vectors. Non-finite
@@ -148,7 +148,7 @@ class SemanticWorker:
         """Return the ``k`` notes nearest to a text or vector, both by passages and by whole notes
         (``collections``).
 
-        With ``allowed``, only notes in ``allowed`` are searched; this filter is exact and precedes the cut. A
+        With ``allowed``, only notes in ``allowed`` are searched; this filter is exact and is applied first. A
         missing collection counts as empty. Urgent: raises `WorkerUnavailable` at once unless the worker is
         ready.
         """
@@ -288,7 +288,7 @@ class _Deadline:
 
 
 CRASHES = 2
-"""Number of crashes while loading a model after which it is not loaded again."""
+"""Number of crashes while loading a model after which the model is not loaded again."""
 
 
 class LoadedReranker:

@@ -26,21 +26,21 @@ class StoreCache:
 
     @contextlib.contextmanager
     def reading(self, path: str) -> Iterator[Callable[[str | None], VectorIndex | None]]:
-        """Yield a function that returns a collection by name, or None if it is missing. The collections are
-        valid until the ``with`` block ends."""
+        """Yield a function that returns a collection by name, or None if the collection is missing. The
+        collections are valid until the ``with`` block ends."""
         store = self._store(path)
         with store.lock:
             yield lambda name: store.index(name, create=False) if name is not None else None
 
     def writing(self, path: str, name: str) -> VectorIndex:
-        """Return the collection ``name``, creating it if it is missing. To be called only in the queue that
+        """Return the collection ``name``, creating it if it is missing. Call this only from the queue that
         also drops stores."""
         index = self._store(path).index(name, create=True)
         assert index is not None
         return index
 
     def drop(self, path: str) -> None:
-        """Close a store and remove its folder. A damaged store is not opened for this."""
+        """Close a store and remove its folder. A damaged store can be dropped, because it is not opened."""
         store = self._store(path)
         with store.lock:
             store.close()

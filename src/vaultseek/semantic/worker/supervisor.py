@@ -3,9 +3,9 @@
 The child may crash, hang or be killed at any time. Pending requests then fail with `WorkerUnavailable`
 immediately, and the child is restarted after a pause that grows with each failure. After several consecutive
 failures, the longest pause applies (the circuit breaker). The pause is much shorter if another program ended
-the child, or if the child was idle. A request ends a long pause. A store on which the child crashes twice is
-treated as corrupt. A kill by another program counts less than a crash, because the system may kill the child
-when memory runs out.
+the child, or if the child was idle. A request shortens a long pause. A store on which the child crashes twice
+is treated as corrupt. A kill by another program counts less than a crash, because the system may kill the
+child when memory runs out.
 
 An idle child is stopped to free its memory; the next request starts another child.
 """
@@ -311,13 +311,13 @@ class PoisonTexts:
 
     def __init__(self) -> None:
         self._kills: dict[int, int] = {}
-        """Number of kills while each suspected text was embedded alone, by the text's hash; a crash counts as
-        several kills."""
+        """By the hash of a suspected text: the number of kills while the text was embedded alone. A crash
+        counts as several kills."""
 
     def record_crash(self, texts: Sequence[str], kills: int) -> None:
         """Record that the worker ended while embedding a batch of texts; this counts as ``kills`` kills.
 
-        A suspected text is embedded alone, and counts as poison once the kills meanwhile add up to a crash.
+        A suspected text is embedded alone. It counts as poison once the kills during this add up to a crash.
         """
         if len(self._kills) > WORKER_POISON_TEXTS:
             self._kills.clear()

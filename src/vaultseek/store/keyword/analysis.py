@@ -86,7 +86,7 @@ def is_unspaced(word: str) -> bool:
 
 
 class Analyzer:
-    """The analysis rules for one language; with ``language=None`` words are not stemmed.
+    """The analysis rules for one language; with ``language=None``, words are not stemmed.
 
     Raises ``ValueError`` for a language without a stemmer.
     """
@@ -367,8 +367,8 @@ class LanguageRules:
         return f"all:{self.given or '-'}" if self.for_all else "own"
 
     def outdated(self, marks: Iterable[int]) -> list[int]:
-        """Return those language bytes in ``marks`` that are outdated, because their notes were assigned the
-        vault's language before it changed."""
+        """Return the outdated language bytes in ``marks``: their notes were assigned the vault's language,
+        which has since changed."""
         return [mark for mark in marks if mark & _GIVEN and mark != self.mark("")]
 
 

@@ -1,4 +1,4 @@
-"""Answer to a keyword search: columns over all matching notes, details for single notes.
+"""Answer to a keyword search: columns with values for all matching notes, and details of individual notes.
 
 Ranking examines hundreds of notes, and an answer shows ten. Values needed for every note are arrays; the
 words and passages of a note are built on request. An answer is self-contained: it reads no files and does not

@@ -50,7 +50,7 @@ FIELD_B = {
 
 
 TermNumbers = Sequence[tuple[SegmentView, Sequence[int]]]
-"""The vocabulary numbers, in each segment, of a term and its alternatives."""
+"""For each segment, the vocabulary numbers of a term and its alternatives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,8 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
 
 
 def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that contain a term, given the places of its occurrences (see ``segment``). The scores
-    are not multiplied by the idf.
+    """Score the chunks that contain a term. ``places`` are the term's occurrences (see ``segment``). The
+    scores are not multiplied by the idf.
 
     Uses the same formula over two fields, prose and code.
     """

@@ -4,7 +4,8 @@ Whoosh keeps the list of segments and their deletions, publishes a commit by ren
 locks the index, and removes the files that no commit needs. This module adds:
 
 * a *storage* that creates files with mode 0600, flushes them to disk before the table of contents refers to
-  them, and appends a checksum to the table of contents, a pickle that is read only if the checksum matches;
+  them, and appends a checksum to the table of contents, which is a pickle and is read only if the checksum
+  matches;
 * a *revision* inside the table of contents, so that content and revision are published by one rename.
 
 Postings are stored in segments, which have their own format (``segment``): flat arrays, ready for arithmetic.

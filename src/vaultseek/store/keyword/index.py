@@ -4,8 +4,9 @@ The index is a cache beside the ledger. A commit's revision and its content are 
 Any damage raises ``IndexDamaged``; the owner then deletes the directory and rebuilds the index.
 
 One thread at a time changes the index. Any thread may search at the same time; a search sees the state that
-was published when it began. The cost of a change depends only on the change. Changes leave small segments and
-deleted notes behind, which ``merge_step`` cleans up without blocking searches or changes.
+was published when it began. The cost of a change depends on the change, not on the size of the index. Changes
+leave small segments and deleted notes behind, which ``merge_step`` cleans up without blocking searches or
+changes.
 """
 
 from __future__ import annotations
@@ -113,8 +114,7 @@ class KeywordIndex(KeywordLane):
         return snapshot.count, snapshot.passage_count()
 
     def apply(self, upserts: Sequence[KeywordDocument], deletes: Collection[int], revision: str) -> None:
-        """Delete notes, then add or replace other notes, in one idempotent commit with the given
-        ``revision``.
+        """Delete notes, then add or replace notes, in one idempotent commit with the given ``revision``.
 
         Raises ``ValueError`` if a note occurs twice in ``upserts``, ``OSError`` if the disk is full and
         ``Busy`` if another process is writing; the index then stays unchanged and usable.
@@ -142,8 +142,8 @@ class KeywordIndex(KeywordLane):
         return _diagnosing_damage(snapshot)
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
-        notes that contain the term."""
+        """Return a pair for each term that at least ``least`` notes contain: the shortest word with this
+        term, and the number of these notes."""
         snapshot = self._state.snapshot
         with _diagnosing_damage(snapshot):
             return _list_words(snapshot, least)

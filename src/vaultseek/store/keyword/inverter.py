@@ -51,7 +51,7 @@ class KeywordChunk:
 
 @dataclass(frozen=True, slots=True)
 class KeywordDocument:
-    """A note to be indexed. ``note`` is its ledger id, which stays the same when its text changes.
+    """A note to be indexed. ``note`` is its ledger id, which stays the same when the text changes.
 
     A file name that differs from the title counts as a further alias. The ``name_day``, a day given in the
     path, counts as a further part of the path. ``language`` is the note's own language, or "" for the vault's
@@ -91,7 +91,7 @@ class Lexicon:
 
     A token has a different number in each language. The terms of token ``i`` are the term numbers
     ``terms[firsts[i]:][:sizes[i]]``, at the positions in ``offsets``. ``texts`` contains the text of each
-    term, by number; ``words`` contains, for each token, the pairs of word and term number.
+    term, by number; ``words`` contains, for each token, pairs of a word and the number of its term.
     """
 
     def __init__(self) -> None:

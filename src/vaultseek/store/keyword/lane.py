@@ -40,8 +40,8 @@ class KeywordLane(ABC):
 
     @abstractmethod
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, one of its words and the number of
-        notes that contain the term."""
+        """Return a pair for each term that occurs in at least ``least`` notes: one of the term's words, and
+        its number of notes."""
 
     def __len__(self) -> int:
         """Return the number of notes."""
@@ -67,13 +67,13 @@ class KeywordLane(ABC):
         ties: int = 0,
         visible: Ints | None = None,
     ) -> KeywordAnswer:
-        """Return the ``k`` best notes for the words of ``text``; no single word is required.
+        """Return the ``k`` best notes for the words of ``text``. A note need not contain all the words.
 
-        ``allowed``: int64 ids of the notes to search. Notes are filtered before the cut to ``k``, while N and
-        df still cover the whole vault or the ``visible`` notes. ``unfinished``: the last word is still being
-        typed, so longer words also match. ``ties``: maximum number of notes beyond ``k`` that are returned
-        because they score the same as the ``k``-th note. ``visible``: int64 ids of the notes that the user
-        may see; other notes are treated as if they did not exist.
+        ``allowed``: int64 ids of the notes to search. They are selected before the cut to ``k``, but BM25
+        statistics still cover the whole vault or the ``visible`` notes. ``unfinished``: the last word is
+        still being typed, so longer words also match. ``ties``: maximum number of notes beyond ``k`` that are
+        returned because they score the same as the ``k``-th note. ``visible``: int64 ids of the notes that
+        the user may see; other notes are treated as if they did not exist.
         """
         started = time.perf_counter()
         snapshot = self.snapshot

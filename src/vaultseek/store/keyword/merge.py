@@ -1,4 +1,4 @@
-"""Write segments, and merge segments without their deleted notes, in bounded memory."""
+"""Write and merge segments in bounded memory. Merging drops deleted notes."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ class SegmentPreparer:
 
     @classmethod
     def of(cls, directory: Path) -> SegmentPreparer:
-        """Return a preparer for the index in ``directory``, to be used in another process."""
+        """Return a preparer that another process can use, for the index in ``directory``."""
         return cls(Commits(directory))
 
     def documents(self, documents: Sequence[KeywordDocument], rules: LanguageRules) -> PreparedSegment:
@@ -245,12 +245,12 @@ class SegmentPreparer:
         return self._commits.prepare(write)
 
     def merged(self, sources: Sequence[MergeSource]) -> PreparedSegment:
-        """Write one segment with the live notes of other segments. Raises ``IndexDamaged`` or ``OSError``."""
+        """Write one segment with the live notes of ``sources``. Raises ``IndexDamaged`` or ``OSError``."""
         return self._commits.prepare(lambda file: merge_segments(sources, file))
 
     def merged_files(self, files: Sequence[tuple[str, Collection[int]]]) -> PreparedSegment:
-        """Write one segment with the live notes of segment files. Each file is given with the numbers of its
-        deleted notes."""
+        """Write one segment with the live notes of ``files``, which are segment files. Each is given with the
+        numbers of its deleted notes."""
         return self.merged([self._source(name, deleted) for name, deleted in files])
 
     def _source(self, name: str, deleted: Collection[int]) -> MergeSource:

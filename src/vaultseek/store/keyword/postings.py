@@ -1,4 +1,5 @@
-"""Postings of single notes. With its postings, a note can be searched for terms without reading its text.
+"""Postings of single notes. A note's postings are enough to search the note for terms; its text need not be
+read.
 
 Building a segment from the postings of some notes and terms takes almost no time. Terms are numbered as in
 the vocabulary that is stored with the postings.

@@ -1,13 +1,13 @@
 """Proximity score: one more BM25 term for each pair of query words that occur near each other.
 
-Two adjacent words of a query mean more where they occur together (sequential dependence model, Metzler and
-Croft, SIGIR 2005, 3.2: unordered windows). ``near`` counts the places where the second word is at most
-``WINDOW`` positions before or after the first, within one field::
+A note is a better match if two adjacent query words occur near each other in it (sequential dependence model,
+Metzler and Croft, SIGIR 2005, 3.2: unordered windows). ``near`` counts the places where the second word is at
+most ``WINDOW`` positions before or after the first, within one field::
 
     score = sum over pairs of  idf(pair) * near / (near + k1 * (1 - b + b * length / average))
 
-``idf(pair)`` is based on the number of notes with both words, whether near each other or not. This number is
-an upper bound for the notes with the pair, and it is known without reading positions.
+``idf(pair)`` is based on the number of notes with both words, whether near each other or not. That number is
+known without reading positions, and at most that many notes contain the pair.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,8 +41,8 @@ def proximity(
     """Return the proximity score of each note, float64[len(notes)].
 
     ``notes`` are ascending note numbers across all segments. ``places`` maps each term to the ascending
-    places (see ``segment``) at which it occurs in these notes. In a place, the note is given by its row in
-    ``notes``, not by its number.
+    places (see ``segment``) at which it occurs in these notes. These places contain a note's index in
+    ``notes`` instead of its number.
     """
     scores = np.zeros(len(notes))
     if not pairs or not len(notes):

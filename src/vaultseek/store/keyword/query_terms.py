@@ -30,11 +30,11 @@ COMPOUND_WEIGHT = 0.5
 PART_WEIGHT = 0.3
 """Weight of the parts of a compound such as ``user_id`` if the vault contains the whole compound."""
 CHARACTER_WEIGHT = 0.3
-"""Weight, in unspaced scripts, of a single character relative to the pairs that contain it."""
+"""Weight of a single character relative to the pairs that contain it; for unspaced scripts."""
 STOP_WEIGHT = 0.3
 """Weight of stop words such as ``the`` and ``which`` if the query has other words."""
 JOINED_CHARS = 4
-"""Minimum total number of letters in two adjacent words that are also looked up as one word."""
+"""Minimum number of letters that two adjacent words must have together to be looked up as one word."""
 K3 = 2.0
 """Saturation constant for repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
@@ -43,9 +43,9 @@ K3 = 2.0
 class QueryTerm:
     """A term to look up. ``token`` is the number of the term's token in the query.
 
-    ``also`` contains other terms that count as the same term, such as the word's stems in other languages.
-    ``weight`` applies if the vault contains the token as a whole, ``weight_unknown`` if it does not. ``day``
-    is the date that the word is part of, if any.
+    ``also`` contains alternative terms, which count as this term, such as the word's stems in other
+    languages. ``weight`` applies if the vault contains the token as a whole, ``weight_unknown`` if it does
+    not. ``day`` is the date that the word is part of, if any.
     """
 
     word: str
@@ -59,7 +59,8 @@ class QueryTerm:
 
 
 class QueryAnalyzer:
-    """Analyzer of queries, which applies the rules of all languages in an index, the main language first."""
+    """Analyzer of queries. It applies the rules of all languages in an index, beginning with the main
+    language."""
 
     def __init__(self, main: str | None, others: Collection[str | None] = ()) -> None:
         rest = sorted((language for language in others if language != main), key=str)

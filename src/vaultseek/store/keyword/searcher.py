@@ -36,8 +36,8 @@ UNFINISHED_CHARS = 2
 FUZZY_WORDS = 8
 """Maximum number of query words that similar words may replace."""
 FUZZY_TERMS = 8
-"""Maximum number of terms that begin with a missing word and replace it. The same maximum applies separately
-to terms one edit away from the word."""
+"""Maximum number of terms that replace a missing word because they begin with it. A separate limit of the
+same size applies to terms one edit away."""
 FUZZY_CHARS = 4
 """Minimum length in characters of a word that similar words may replace."""
 FUZZY_WEIGHT = 0.5
@@ -45,10 +45,10 @@ FUZZY_WEIGHT = 0.5
 FUZZY_COVERAGE = 0.75
 """Share of a word's importance that counts as covered when a similar word replaces it."""
 UNSEEN_SHARE = 8
-"""Number of terms examined for each requested term if notes are hidden from the user, because some terms may
-occur only in hidden notes."""
+"""Number of terms to examine for each term wanted if notes are hidden from the user. Some of the examined
+terms may occur only in hidden notes."""
 HALF_CHARS = 3
-"""Minimum length, in characters, of each half when a missing word is searched for as two words."""
+"""Minimum length, in characters, of each part when a missing word is split into two words."""
 PAIR_DISTANCE = 3
 """Maximum distance, in tokens, between two query words that form a pair. Only stop words may be between
 them."""

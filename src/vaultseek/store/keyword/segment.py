@@ -44,7 +44,7 @@ POSITION_BITS = 32
 """Number of low bits of a *place* that contain the position: ``key << 32 | position`` encodes note, field and
 position."""
 NOTE_SHIFT = POSITION_BITS + FIELD_BITS
-"""Number of low bits of a place that are below the note number."""
+"""Number of bits by which the note number is shifted in a place."""
 GAP = 1
 """Number of positions left free between two texts in a field."""
 
@@ -175,7 +175,7 @@ class Segment:
     def check_unchanged(self) -> None:
         """Raise ``IndexDamaged`` if another program has written to the open file.
 
-        Single reads are not checked, so a caller must call this before it uses the data that it read.
+        Reading does not check for this. So call this method after reading and before using the data.
         """
         if self._file_state() != self._state:
             raise self._damaged("another program changed the file")
@@ -185,7 +185,7 @@ class Segment:
         return status.st_size, status.st_mtime_ns
 
     def terms(self, texts: Sequence[bytes], heads: Ints) -> list[int]:
-        """Return the numbers of those ``texts`` that are terms of this segment; ``heads`` are the texts'
+        """Return the term numbers of the ``texts`` that occur in this segment; ``heads`` are the texts'
         `first_bytes`."""
         return self.tables.vocabulary.find_all(texts, heads)
 
@@ -212,8 +212,8 @@ class Segment:
         return RowStarts(keys, starts)
 
     def places_in(self, term: int, rows: RowStarts, notes: Ints) -> Ints:
-        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` are also ascending,
-        and ``rows`` contains all rows of the term."""
+        """Return the occurrences of a term in ``notes`` as ascending places. ``notes`` must be ascending;
+        ``rows`` contains all rows of the term."""
         firsts, counts = rows.of_notes(notes)
         inside = run_indexes(firsts, counts)
         sizes = rows.starts[inside + 1] - rows.starts[inside]

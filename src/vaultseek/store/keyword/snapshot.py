@@ -221,7 +221,7 @@ class Snapshot:
         return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
 
     def passage_count(self) -> int:
-        """Return the number of passages of live notes. This reads the id of each chunk."""
+        """Return the number of passages of live notes. This reads the ids of all chunks."""
         count = 0
         for view in self.views:
             ids = view.segment.tables.chunk_ids[:]
@@ -238,18 +238,19 @@ class Snapshot:
 
     @cached_property
     def chunk_averages(self) -> Floats:
-        """Mean length of prose and of code over the live chunks that contain any, float64[2]."""
+        """Mean length of prose over the live chunks with prose, and of code over those with code:
+        float64[2]."""
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
     def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places; the
-        notes are numbered within the segment."""
+        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places. In
+        these places, notes are numbered within the segment."""
         for view, inside in self._split(places, NOTE_SHIFT):
             yield view, inside - (view.base << NOTE_SHIFT)
 
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Split ``notes``, which are ascending: yield each segment that contains some of them, with the
-        numbers of these notes in the segment."""
+        """Yield each segment that contains some of ``notes``, with these notes' numbers in the segment.
+        ``notes`` must be ascending."""
         for view, inside in self._split(notes, 0):
             yield view, inside - view.base
 

@@ -28,8 +28,8 @@ CACHED_TOKENS = 20_000
 """Number of tokens per language whose spans are cached."""
 
 SAME_CHARS, SHORT_CHARS = 2, 5
-"""Number of leading letters that no stemmer changes; and maximum length of a word, such as *dying*, in which
-only the first letter is certain to stay."""
+"""Number of first letters that no stemmer changes, and maximum length of words whose second letter may
+change, such as *dying*."""
 CACHED_TEXTS = 2048
 """Number of texts, mostly passages, whose tokens are cached."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")

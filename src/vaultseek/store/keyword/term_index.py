@@ -1,8 +1,7 @@
 """Scores and occurrences of single terms in a snapshot.
 
 They are computed on demand and cached in the snapshot, so the next search with the same word only adds up the
-scores. The occurrences of a common word are read for each search, but only in the notes that the search
-needs.
+scores. The occurrences of a common word are not cached: each search reads those in the notes that it needs.
 """
 
 from __future__ import annotations
@@ -24,11 +23,10 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Maximum number of notes with a term for which the term's occurrences and passage scores are cached for the
-next search."""
+"""Maximum number of notes that may contain a term for its occurrences and passage scores to be cached."""
 ALTERNATIVES = 16
-"""Maximum factor for ``RARE_NOTES``, which is multiplied by the number of a term's alternatives because each
-alternative is looked up separately."""
+"""Maximum factor for ``RARE_NOTES``. The factor is the number of a term's alternatives, because each is
+looked up separately."""
 
 
 class TermIndex:
@@ -40,7 +38,7 @@ class TermIndex:
         self._numbers: dict[tuple[str, ...], TermNumbers] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read in one go the data that ``scores`` needs for the given terms, if that saves time."""
+        """Read the data that ``scores`` needs for the given terms in one step, if that saves time."""
 
     def present(self, terms: Collection[str]) -> set[str]:
         """Return those of the given terms that the index contains."""
@@ -53,8 +51,8 @@ class TermIndex:
         }
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
-        """Return three values: an index of the occurrences in ``notes``, those of the ``notes`` that this
-        index contains, and the numbers that these notes have in it."""
+        """Return three values: an index that covers ``notes``, the ``notes`` that it contains, and their
+        numbers in it."""
         return self, notes, notes
 
     def scores(self, terms: tuple[str, ...]) -> TermScores:
@@ -100,8 +98,8 @@ class TermIndex:
         return _most_frequent(found, limit)
 
     def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
-        """Return the passage scores of one term for ``notes``, which are ascending. The result may contain
-        other notes as well."""
+        """Return the passage scores of one term for ``notes``, which must be ascending. The result may also
+        contain passages of other notes."""
         if _is_common(terms, df):
             return score_chunks(self.snapshot, self.places(terms, df, notes))
         return self.snapshot.cache.get(
@@ -110,7 +108,7 @@ class TermIndex:
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
         """Return the occurrences of any of the terms in ``notes`` as ascending places (see ``segment``).
-        ``notes`` are also ascending. The result may contain other notes as well."""
+        ``notes`` must be ascending. The result may contain occurrences in other notes."""
         if _is_common(terms, df):
             places = self._read.get(terms)
             if places is None:

@@ -63,7 +63,7 @@ def changes(ledger: Ledger, since: Position, size: int) -> Iterator[Changes]:
 
 
 def pending_count(ledger: Ledger, since: Position, most: int = -1) -> int:
-    """Return the number of notes that changed after ``since``, at most ``most``."""
+    """Return the number of notes that changed after ``since``, but stop counting at ``most``."""
     sql = "SELECT count(*) FROM (SELECT 1 FROM notes WHERE (revision, id) > (?, ?) LIMIT ?)"
     return int(ledger.select(sql, *since, most)[0][0])
 
@@ -74,8 +74,8 @@ def changed_rows(
     """Return ``columns`` of the notes that changed after the revision ``since``, and the ids of removed
     notes.
 
-    Used for data kept in memory. If ``since`` is 0 or the removals were pruned, the removed ids are None, and
-    the rows of all notes that satisfy ``condition`` are returned.
+    This serves to update data kept in memory. If ``since`` is 0 or the removals were pruned, return instead
+    all notes that satisfy ``condition``, and None for the removed ids.
     """
     removed = ledger.notes.removed_since(since) if since else None
     where, since = (f"{condition} AND revision > ?", 0) if removed is None else ("revision > ?", since)

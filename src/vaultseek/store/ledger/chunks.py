@@ -36,11 +36,11 @@ class ChunkTable:
         )
 
     def replace(self, note: int, chunks: ChunkValues, *, dirty: bool) -> None:
-        """Write the chunks of a note that differ from the stored chunks. With ``dirty``, also mark the
+        """Write those of a note's chunks that differ from the stored chunks. With ``dirty``, also mark the
         vectors of the unchanged chunks as outdated.
 
-        A chunk with the same text and headings keeps its row and its vector. So a moved note gets new chunk
-        ids, which depend on its path, but keeps its vectors.
+        A chunk with the same text and headings keeps its row and its vector. So when a note is moved, its
+        chunks keep their vectors, although the chunk ids change with the path.
         """
         sql = "SELECT number, heading_path, text FROM chunks WHERE note = ? ORDER BY ordinal"
         old: dict[tuple[str, str], deque[int]] = defaultdict(deque)
@@ -77,7 +77,7 @@ class ChunkTable:
         self._delete([row[0] for row in self._database.all("SELECT number FROM chunks WHERE note = ?", note)])
 
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
-        """Return the chunks of each note in document order, by note id."""
+        """Return a dict from each note id to the note's chunks, in document order."""
         chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
         sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
         for row in self._database.all_in(sql, notes):
@@ -90,7 +90,7 @@ class ChunkTable:
         return [chunk_row(row) for row in self._database.all_in(sql, notes)]
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
-        """Return the number and id of each chunk of ``notes``, in document order."""
+        """Return, by note id, the number and id of each chunk of ``notes``, in document order."""
         return self._outlines.get_or_read(notes, self._read_outlines)
 
     def by_number(self, numbers: Sequence[int]) -> dict[int, Chunk]:

@@ -89,7 +89,7 @@ class Database:
             cache.clear()
 
     def record_files(self) -> None:
-        """Record the identity of the database's files once all of them exist."""
+        """Record the identities of the database's files; call this once all of them exist."""
         self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
@@ -157,8 +157,8 @@ class Database:
             return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of ``sql`` with ``values`` in its ``IN ({})``. Several statements are used if there
-        are many values."""
+        """Yield the rows of ``sql``, with ``values`` put into its ``IN ({})``. Many values are split among
+        several statements."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join("?" * len(batch))
@@ -174,11 +174,12 @@ class Database:
         return self.all(f"{sql} WHERE path >= ? AND path < ?", folder + "/", folder + "0")
 
     def shrink(self, rewritten: str = "") -> bool:
-        """Cut off the free pages of the file, and empty the log; return False if the log is being read.
+        """Remove free pages from the file and empty the log. Return False if a reader keeps the log from
+        being emptied.
 
-        Deleted text is overwritten in the file, but not in the log. If ``rewritten`` is given, also rewrite
-        the file with full pages if the disk has room, and then store the value of ``rewritten`` in the table
-        ``meta``.
+        Deleted text is overwritten in the file, but not in the log. If ``rewritten`` is given and the disk
+        has room, first rewrite the file with full pages, and store the value of ``rewritten`` under that name
+        in the table ``meta``.
         """
         with self._sizes:
             if rewritten and self._rewrite():
@@ -277,7 +278,7 @@ def keep_temporary_files(folder: Path) -> None:
 
 
 def connect(file: Path) -> sqlite3.Connection:
-    """Open a connection with durable commits; deleted text is overwritten in the file."""
+    """Open a connection with durable commits that overwrites deleted text in the file."""
     is_new = _size(file) <= 0
     connection = sqlite3.connect(file, timeout=10.0, isolation_level=None, check_same_thread=False)
     try:

@@ -37,8 +37,8 @@ def examine(file: Path) -> Counts:
 
 
 def examine_stored(file: Path) -> tuple[str, int, int]:
-    """Return the name of the ledger's vector store, the minimum number of passages that the store must
-    contain, and the number of notes with text that could not be embedded.
+    """Return three values: the name of the ledger's vector store, the minimum number of passages in a
+    complete store, and the number of notes with text that could not be embedded.
 
     The name is empty if there is no store yet. Raises sqlite3.DatabaseError.
     """
@@ -55,8 +55,7 @@ def examine_stored(file: Path) -> tuple[str, int, int]:
 
 
 def read_vectors(file: Path, keys: Sequence[str]) -> dict[str, bytes]:
-    """Return the vectors stored under ``keys`` in the ledger at ``file``; empty if a different version wrote
-    the ledger.
+    """Return the vectors stored under ``keys`` in the ledger at ``file``; {} if a different version wrote it.
 
     Raises sqlite3.DatabaseError.
     """

@@ -15,7 +15,7 @@ class AttachmentTable:
     def __init__(self, database: Database) -> None:
         self._database = database
         self.version = object()
-        """A marker: every change replaces it with a new object."""
+        """Object that every change replaces with a new one, so that callers can detect changes."""
 
     def update(self, added: Iterable[str], removed: Iterable[str]) -> None:
         """Add and delete the paths of attachments."""
@@ -70,7 +70,8 @@ class ProblemTable:
         self._insert((path, *problem, 0) for path, problems in notes for problem in problems)
 
     def replace_scanned(self, problems: Iterable[tuple[str, Problem]], scanned: Sequence[str]) -> None:
-        """Replace the problems that earlier scans found in the files and folders ``scanned``."""
+        """Replace the problems that scans found earlier in ``scanned``, which are paths of files and
+        folders."""
         for path in scanned:
             inside = "?1 = '' OR path = ?1 OR (path > ?1 || '/' AND path < ?1 || '0')"
             self._database.run(f"DELETE FROM problems WHERE of_scan = 1 AND ({inside})", path)

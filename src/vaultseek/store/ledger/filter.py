@@ -1,7 +1,7 @@
 """Exact filters on notes, evaluated in the ledger before any search cuts its results.
 
-Each condition first finds all possible matches through an index or a pattern. Only these notes are read, and
-the condition's own ``matches`` decides.
+For each condition, an index or a pattern first finds all possible matches. Only these notes are read, and the
+condition's method ``matches`` then checks each of them.
 """
 
 from __future__ import annotations
@@ -95,8 +95,9 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 
 
 def knows(condition: Filter, ledger: Ledger) -> bool:
-    """Return true if the vault contains the property or the extension that a condition names. For a condition
-    ``Contains``, return true if no passage contains its text exactly as written.
+    """Return true if the vault contains the property or extension that a condition names.
+
+    For a condition ``Contains``, return true if no passage contains the condition's text exactly as written.
     """
     if isinstance(condition, Contains):
         found = filter_notes(condition, ledger)
@@ -321,7 +322,7 @@ READ: Mapping[str, Any] = {
     "tasks": _tasks,
     "properties": json.loads,
 }
-"""Functions that read a fact from the column in which it is stored."""
+"""Functions that decode the facts, by column name."""
 
 
 def _order(day_first: int | None) -> bool | None:
@@ -329,7 +330,7 @@ def _order(day_first: int | None) -> bool | None:
 
 
 class LedgerFacts:
-    """Facts about one note that filters check, read from the ledger on demand."""
+    """Facts about one note, for filters to check. They are read from the ledger on demand."""
 
     def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
         self._ledger = ledger

@@ -1,4 +1,5 @@
-"""Normal forms in notes: days and months in their dates, names, properties and text, and their identifiers.
+"""Normal forms in notes: the days and months in a note's dates, names, properties and text, and its
+identifiers.
 
 Filters use this table to find the notes that may contain a day or an identifier, however it is written.
 """
@@ -10,7 +11,7 @@ from vaultseek.store.ledger.database import Database
 
 INSIDE = f"{MARK}*"
 """Normal form stored for a note that has markup or an invisible character inside a word of its names or
-properties. These are stored as written, so any word may be hidden in them."""
+properties. Names and properties are stored as written, so any word may be hidden in them."""
 MORE = MARK
 """Normal form stored for a note that has more normal forms than are stored. Such a note may have any form."""
 
@@ -32,15 +33,15 @@ class FormTable:
         self._database.run("DELETE FROM forms WHERE note = ?", note)
 
     def having(self, forms: Collection[str]) -> set[int]:
-        """Return the ids of the notes that may have one of the given forms, and of the notes that may contain
-        any word."""
+        """Return one set of ids: notes that may have one of the given forms, and notes that may contain any
+        word."""
         sql = "SELECT note FROM forms WHERE form IN ({})"
         wanted = [*forms, MORE, INSIDE] if forms else [INSIDE]
         return {row[0] for row in self._database.all_in(sql, wanted)}
 
     def of_days(self, first: str, last: str, limit: int) -> list[int]:
-        """Return the ids of up to ``limit`` notes that contain a day, or a whole month, from ``first`` to
-        ``last``."""
+        """Return the ids of up to ``limit`` notes that contain a day from ``first`` to ``last``, or a month
+        in that period."""
         sql = "SELECT DISTINCT note FROM forms WHERE form BETWEEN ? AND ? LIMIT ?"
         return [
             row[0] for row in self._database.all(sql, first[:7] if _is_whole(first) else first, last, limit)

@@ -11,7 +11,7 @@ KEPT_ANSWERS = 2000
 
 
 class GivenNote(NamedTuple):
-    """A note in an answer, with the range of lines that were shown, or None if the note was only
+    """A note in an answer, with the first and last line shown; both are None if the note was only
     mentioned."""
 
     path: str
@@ -52,7 +52,7 @@ class GivenTable:
             self._database.run("DELETE FROM given WHERE number <= ?", (number or 0) - KEPT_ANSWERS)
 
     def latest(self, most: int) -> list[Given]:
-        """Return the last ``most`` answers, the latest first."""
+        """Return up to ``most`` answers, newest first."""
         answers = self._database.all("SELECT * FROM given ORDER BY number DESC LIMIT ?", most)
         notes: dict[int, list[GivenNote]] = {number: [] for number, *_ in answers}
         sql = "SELECT * FROM given_notes WHERE answer >= ? ORDER BY rowid"

@@ -1,8 +1,8 @@
 """The ledger of one vault: everything known about its notes.
 
-A transaction is the commit point. The keyword index, the vector store and the graph are caches with a
-revision of their own, and can be rebuilt from the ledger. The source of truth is the vault: a ledger that is
-unreadable or has a different schema is moved aside and rebuilt.
+A change is recorded once the ledger's transaction is committed. The keyword index, the vector store and the
+graph are caches with a revision of their own, and can be rebuilt from the ledger. The source of truth is the
+vault: a ledger that is unreadable or has a different schema is moved aside and rebuilt.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from vaultseek.store.ledger.successions import SuccessionTable
 from vaultseek.store.ledger.vectors import FIRST, SECOND, SpaceTable, VectorTable
 
 REWRITTEN_SHARE = 0.1
-"""Share of changed notes above which the file is rewritten. Until then, about this share of its space may be
+"""Share of changed notes above which the file is rewritten. Up to about this share of the file may be
 unused."""
 
 
@@ -125,11 +125,11 @@ class Ledger:
         self._revision = revision
 
     def compact(self, now: float) -> bool:
-        """Overwrite deleted text, free its space, and record the time; return False if a reader prevents
-        this.
+        """Overwrite deleted text, free its space, and record the time. Return False if a reader keeps deleted
+        text in the log.
 
-        The history of deleted notes is also removed. If many notes have changed, the file's pages are partly
-        empty, and the file is rewritten.
+        The history of deleted notes is also removed. If many notes have changed, the file is also rewritten,
+        because its pages are then partly empty.
         """
         self.opens.forget_deleted()
         self.given.forget_deleted()
@@ -213,7 +213,8 @@ class Ledger:
         return self._database.all(sql, *values)
 
     def select_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of a query with ``values`` in its ``IN ({})``; there may be any number of values."""
+        """Yield the rows of a query, with ``values`` put into its ``IN ({})``. The number of values is not
+        limited."""
         return self._database.all_in(sql, values)
 
 

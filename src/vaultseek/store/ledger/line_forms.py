@@ -24,8 +24,8 @@ from vaultseek.content.query.dates import find_dates
 LINE_CHARS = 160
 """Maximum length, in characters, of a line whose form is stored. Longer lines are treated as prose."""
 FIRST_LINES, LAST_LINES, NOTE_HEADINGS = 40, 8, 20
-"""Maximum number of forms stored for a note: of lines or sentences at its beginning, of lines at its end, and
-of headings."""
+"""Maximum number of forms stored per note: for first lines (and also for first sentences), for last lines,
+and for headings."""
 LINE_VALUES = 8
 """Maximum number of values stored for a line or property."""
 
@@ -66,8 +66,8 @@ class Form(NamedTuple):
 
 
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
-    """Return the form of a rendered line that contains ``links``; None for prose, or if the line has no
-    label."""
+    """Return the form of a rendered line; None for prose, or if the line has no label. ``links`` are the
+    line's links."""
     if len(line) > LINE_CHARS:
         return None
     for link in links:
@@ -92,8 +92,8 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
 
 
 def property_form(name: str, value: Any) -> Form | None:
-    """Return the form of a property; None for a description, and for a property that contains the note's
-    names or tags."""
+    """Return the form of a property; None for a property that contains a description, or the note's names or
+    tags."""
     if (key := name.casefold()) in NAMELESS or key == "description":
         return None
     items = value if isinstance(value, list) else [value]

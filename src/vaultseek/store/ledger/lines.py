@@ -17,8 +17,8 @@ SPREAD_ROWS = 400
 LEAST_NOTES = 8
 """Minimum number of notes that must share a line for it to count as part of a template."""
 SHARED_SHARE, SHARED_NOTES = 0.25, 300
-"""Share of a vault's notes that must contain a line for previews to omit it; in a large vault, this number of
-notes is enough."""
+"""Share of a vault's notes that must contain a line for previews to omit it, and the maximum number of notes
+required for this."""
 
 
 class Spread(NamedTuple):
@@ -33,7 +33,8 @@ class Spread(NamedTuple):
 
     @property
     def is_varied(self) -> bool:
-        """True if most notes have a value of their own, as in ``Decision: buy a kiln``."""
+        """True if there are more than half as many distinct values as lines, as with ``Decision: buy a
+        kiln``."""
         return 2 * len(self.values) > sum(self.values.values())
 
     def rarity(self, value: int) -> float:
@@ -73,8 +74,8 @@ class LineTable:
         return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
     def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
-        """Return, without surrounding white space, the lines of ``texts`` that many notes share, such as a
-        footer. ``notes`` is the number of notes in the vault."""
+        """Return the lines of ``texts`` that many notes share, such as a footer, without surrounding white
+        space. ``notes`` is the number of notes in the vault."""
         least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
         shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
         return frozenset().union(*shared.values())

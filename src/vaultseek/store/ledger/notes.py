@@ -33,8 +33,7 @@ CACHED_NOTES = 4000
 LAST_NOTE = 2**62
 """A number greater than any note id."""
 REMOVED_NOTES = 1000
-"""Number of removals that must be exceeded before any are pruned, so that an index that is slightly behind
-need not be rebuilt."""
+"""Number of removals that are kept without pruning, so that an index slightly behind need not be rebuilt."""
 
 _MARKS = ", ".join("?" for _ in NOTE_VALUES.split(","))
 _INSERT = f"INSERT INTO notes (id, {NOTE_VALUES}) VALUES (?, {_MARKS})"
@@ -137,8 +136,8 @@ class NoteTable:
         )
 
     def prune_removed(self, revision: int) -> None:
-        """Forget removals up to ``revision`` if there are many of them; every index must have reached this
-        revision."""
+        """Delete the records of removals up to ``revision`` if there are many. Every index must have reached
+        this revision."""
         if self._database.one("SELECT count(*) FROM removed")[0] <= REMOVED_NOTES:
             return
         revision = max(revision, int(self._database.meta("removals_pruned") or 0))
@@ -184,7 +183,7 @@ class NoteTable:
         """Return the pairs of note id and revision for notes that changed after ``revision``, in order of
         change.
 
-        With ``note``, also return notes at ``revision`` with a higher id.
+        With ``note``, also return notes changed at ``revision`` whose ids are above ``note``.
         """
         sql = "SELECT id, revision FROM notes WHERE (revision, id) > (?, ?) ORDER BY revision, id LIMIT ?"
         return self._database.all(sql, revision, note, limit)

@@ -59,9 +59,8 @@ class OpenTable:
         self._vectors.clear()
 
     def matching(self, words: Collection[str], beginning: str = "") -> list[Open]:
-        """Return the latest rows of queries whose words are among ``words``, or whose text begins with
-        ``beginning``.
-        """
+        """Return the latest rows of queries whose sorted words are in ``words`` or whose text begins with
+        ``beginning``."""
         marks = ", ".join("?" * len(words))
         selected = f"SELECT number, {_COLUMNS} FROM opens WHERE words IN ({marks})"
         values: list[object] = [*words]
@@ -92,7 +91,7 @@ class OpenTable:
         return dict(self._database.all_in(sql, notes))
 
     def latest(self, most: int) -> list[Open]:
-        """Return the latest ``most`` rows, newest first."""
+        """Return up to ``most`` rows, newest first."""
         return self._read("opens", most)
 
     def forget(self, words: str = "", path: str = "") -> int:

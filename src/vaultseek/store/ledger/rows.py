@@ -151,7 +151,7 @@ class NoteRows(NamedTuple):
     code and edits, are JSON texts. A chunk is (id, heading path, start line, end line, text, code, place,
     edits), a link is (kind, target, heading, block, alias, line, property, first and last column, key), a
     problem is (code, message, line). ``turn`` determines the order in which vectors are computed.
-    ``currency`` contains the note's statements about its currency; a succession is (target, 1 for a
+    ``currency`` contains the note's statements on whether it is current; a succession is (target, 1 for a
     successor, key). ``forms`` are the days, months and identifiers in the note, ``lines`` the forms of its
     lines. ``folded_tags`` and ``names`` are used to find the note.
     """

@@ -127,7 +127,8 @@ counts, and counting takes long in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:
-    """Return the statements that create the tables called ``names`` and their indexes, without triggers."""
+    """Return the statements that create the tables with the given ``names``, and their indexes, but not their
+    triggers."""
     statements = (statement.strip() for statement in (_TABLES + _COUNTED).split(";"))
     wanted = re.compile(rf"CREATE (TABLE|INDEX \w+ ON) ({'|'.join(names)})\b")
     return [statement for statement in statements if wanted.match(statement)]
@@ -170,7 +171,8 @@ def open_database(file: Path) -> Database:
 
     A damaged file, or one with a different schema version, is replaced; the new file inherits the vectors. A
     file that ``close_database`` sealed must be unchanged; in other files, only the structure of pages is
-    checked. Raises sqlite3.OperationalError, and leaves the file alone, if it is locked or the disk is full.
+    checked. If the file is locked or the disk is full, raises sqlite3.OperationalError and does not replace
+    the file.
     """
     for name in _NAMES:
         remove_unless_file(file.with_name(file.name + name))

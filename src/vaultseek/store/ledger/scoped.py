@@ -1,5 +1,5 @@
-"""A part of the ledger that shows the notes in some folders, except hidden ones, and nothing about other
-notes.
+"""A part of the ledger that shows the notes in some folders, except hidden notes. It shows nothing about
+other notes.
 
 SQLite itself enforces the limit. Separate connections have temporary views with the names of the tables, so
 that every statement in the program sees only rows about these notes. Tables unknown to this module appear
@@ -23,7 +23,8 @@ EVERYWHERE: Folders = ("",)
 
 
 class Scope(NamedTuple):
-    """The visible folders, and the links that resolve differently within them: note id, ordinal and path.
+    """The visible folders, and the links (note id, ordinal, path) that resolve differently if only these are
+    visible.
 
     Files whose paths are in ``hidden`` are invisible, even in the visible folders.
     """
@@ -71,7 +72,7 @@ TABLES = (
     "CREATE TEMP TABLE relinked"
     " (note INTEGER, ordinal INTEGER, resolved TEXT, PRIMARY KEY (note, ordinal)) WITHOUT ROWID",
 )
-"""Statements that create the temporary tables that contain the scope. The views use these tables."""
+"""Statements that create temporary tables for the scope. The views use these tables."""
 
 
 class ScopedConnections:

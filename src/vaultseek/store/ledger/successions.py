@@ -1,7 +1,7 @@
-"""Successions: notes that replace others, with targets as written and as resolved.
+"""Successions, which record that one note replaces another. Each has a target, as written and as resolved.
 
-``is_successor`` is 1 if the target is a successor, and 0 if it is a predecessor. It is 2 for mere words,
-which name a successor only if there is a note with that name. Targets resolve like link targets
+``is_successor`` is 1 if the target is a successor, and 0 if it is a predecessor. It is 2 if the target is
+plain text, which names a successor only if there is a note with that name. Targets resolve like link targets
 (``LinkTable.resolve``). Ordinals are negative, which distinguishes them from the ordinals of links.
 """
 
@@ -46,8 +46,8 @@ class SuccessionTable:
         self._database.run("DELETE FROM successions WHERE note = ?", note)
 
     def successors(self, paths: Mapping[int, str]) -> dict[str, list[Successor]]:
-        """Return, by path, the successors of the given notes, which are identified by id. Successors that the
-        note itself names come first."""
+        """Return a dict from each note's path to the note's successors. Those that the note itself names come
+        first. ``paths`` maps the notes' ids to their paths."""
         found: dict[str, list[Successor]] = {}
         for note, target, resolved in self._database.all_in(_NAMED, list(paths)):
             found.setdefault(paths[note], []).append(Successor(target, resolved))

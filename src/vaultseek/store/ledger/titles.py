@@ -9,7 +9,7 @@ from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import NoteRow
 
 SHARED_TITLE_NOTES = 10
-"""Number of notes with the same first heading at which that heading stops counting as a title."""
+"""Minimum number of notes with the same first heading for which the file name replaces it as the title."""
 
 
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
@@ -26,6 +26,6 @@ def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
 
 
 def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
-    """Return, by path, the titles of those notes whose first heading many notes share."""
+    """Return, by path, the file names that serve as titles of notes whose first heading many notes share."""
     titled = (with_own_title(row, ledger) for row in rows if not row.title_is_name)
     return {row.path: row.title for row in titled if row.title_is_name}

@@ -67,11 +67,11 @@ class VectorTable:
 
 
 class SpaceTable:
-    """The table ``unsynced``, which records the vectors missing from the store of one vector space, and the
+    """The table ``unsynced`` for one vector space: the changes that its store still lacks. Also gives the
     store's name.
 
-    Triggers enter the numbers of new chunks and notes, whose vectors must be stored, and of removed chunks
-    and notes, whose vectors must be deleted. An entry is removed once the store has done the work.
+    Triggers enter the numbers of new chunks and notes, to have their vectors stored, and of removed chunks
+    and notes, to have their vectors deleted. An entry is removed once the store has done this.
     """
 
     def __init__(self, database: Database, space: int) -> None:
@@ -197,11 +197,11 @@ class SpaceTable:
             self._set_meta("store", "")
 
     def store_model(self) -> str:
-        """Return the name, as in the settings, of the current store's model."""
+        """Return the name that the current store's model has in the settings."""
         return self._meta("store_model")
 
     def set_store_model(self, model: str) -> None:
-        """Set the name, as in the settings, of the current store's model."""
+        """Record the name that the current store's model has in the settings."""
         self._set_meta("store_model", model)
 
     def previous_store(self) -> JSON | None:

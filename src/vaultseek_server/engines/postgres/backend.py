@@ -40,12 +40,12 @@ class PostgresBackend:
     # -- reading ---------------------------------------------------------------------------------------
 
     def position(self) -> str | None:
-        """Return the position in the ledger's changes up to which the engine has the notes; None for an empty
+        """Return the position in the ledger's changes that the engine has reached; None for an empty
         engine."""
         return self.state().get("position")
 
     def state(self) -> dict[str, str]:
-        """Return all values in the state by name, with the age of the heartbeat in seconds."""
+        """Return all values in the state by name, and also ``heartbeat age``, in seconds."""
         age = "extract(epoch FROM clock_timestamp() - written)::text FROM state WHERE name = 'heartbeat'"
         sql = f"SELECT name, value FROM state UNION ALL SELECT 'heartbeat age', {age}"
         state = dict(self.server.rows(sql))
@@ -119,7 +119,8 @@ class PostgresBackend:
         self.server.run(SET_STATE, name, value)
 
     def set_heartbeat(self, beat: Heartbeat, marks: Sequence[str]) -> bool:
-        """Store the indexer's heartbeat if the shard has one of the ``marks``; otherwise return false."""
+        """Store the indexer's heartbeat and return True if the shard's mark is one of ``marks``; otherwise
+        return False."""
         sql = (
             "UPDATE state SET value = %s, written = clock_timestamp() WHERE name = 'heartbeat'"
             " AND EXISTS (SELECT 1 FROM state WHERE name = 'mark' AND value = ANY(%s::text[]))"

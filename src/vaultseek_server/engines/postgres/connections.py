@@ -1,4 +1,4 @@
-"""Open connections to a PostgreSQL server that are not in use."""
+"""Idle connections to a PostgreSQL server, kept open for later requests."""
 
 import select
 import threading
@@ -10,17 +10,16 @@ from typing import Any
 from vaultseek_server.settings import EngineOptions
 
 IDLE_SECONDS = 30.0
-"""Number of seconds after which an unused connection is closed; this is checked when another one is
-returned."""
+"""Number of seconds without use after which a connection is closed. This is checked only in ``put``."""
 MOST_IDLE = 4
-"""Maximum number of unused connections to one server that stay open."""
+"""Maximum number of idle connections to one server."""
 
 
 class IdleConnections:
-    """Connections to one server that are kept for the next request.
+    """Idle connections to one server, kept open for later requests.
 
-    The most recently used connection is taken first, so that the number of open connections matches the
-    number in use at the same time.
+    The most recently used connection is taken first, so that surplus connections remain unused and are
+    closed.
     """
 
     def __init__(self) -> None:
@@ -45,7 +44,7 @@ class IdleConnections:
             connection.close()
 
     def put(self, connection: Any) -> None:
-        """Keep a connection for the next request, unless it is unusable or enough connections are kept."""
+        """Keep a connection for the next request, unless it is unusable or enough others are already kept."""
         now = time.monotonic()
         is_usable = not connection.closed and connection.info.transaction_status.name == "IDLE"
         with self._lock:

@@ -136,8 +136,8 @@ def _named(sql: str, schema: str) -> str:
 
 
 class ShardLedger(Ledger):
-    """The ledger that an indexer stores on the server, for a searcher; nothing is stored on the local
-    disk."""
+    """The ledger of a searcher, which reads the ledger that an indexer stored on the server. Nothing is
+    stored on the local disk."""
 
     keeps_opens = False
     is_read_only = True
@@ -146,8 +146,7 @@ class ShardLedger(Ledger):
         self.backend = backend
         self.database = PostgresDatabase(backend.server, {})
         self.vector_tables: tuple[str, ...] = ()
-        """Names of the tables that contain the vectors, computed by this searcher's model, of chunks and of
-        notes."""
+        """Names of the tables with the chunk vectors and the note vectors of this searcher's model."""
         self._show(position, "")
         self._shown = (position, "")
         self._mark = ""

@@ -15,10 +15,11 @@ from vaultseek_server.engines.postgres.connections import IdleConnections, idle_
 from vaultseek_server.settings import EngineOptions
 
 PAUSE_SECONDS = 2.0
-"""Number of seconds after a failure during which requests fail at once, so that not every search waits."""
+"""Number of seconds after a failure during which requests fail at once, so that further searches need not
+wait."""
 SLACK_SECONDS = 1.0
-"""Number of seconds after a statement's timeout before its connection is abandoned, because a frozen server
-does not enforce the timeout."""
+"""Number of seconds by which a statement may exceed its timeout before its connection is abandoned. A frozen
+server does not enforce timeouts."""
 EXTENSION_SCHEMAS = ("public", "extensions")
 """Schemas that may contain pgvector; some providers put extensions into a separate schema."""
 
@@ -31,9 +32,9 @@ log = logging.getLogger(__name__)
 class Server:
     """A server as used for one vault. Connections are opened on demand, and reopened when they are lost.
 
-    Each request or transaction has a connection to itself, which is later reused, even for other vaults.
-    Statements use the tables of ``schema``. If connections are not shared with other vaults, a function may
-    prepare them when they are opened.
+    Each request or transaction has a connection to itself; afterwards the connection is reused, even for
+    other vaults. Statements use the tables of ``schema``. If connections are not shared with other vaults,
+    ``prepare`` may set up each new connection.
     """
 
     def __init__(self, options: EngineOptions, schema: str, *, is_shared: bool = True) -> None:

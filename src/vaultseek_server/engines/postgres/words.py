@@ -1,8 +1,8 @@
 """Words in a shard: for each term, the notes that contain it, with counts and lengths.
 
 The rows of a term are stored in pages of about two thousand notes, as arrays of its counts and the field
-lengths. So a search reads a few kilobytes by key, and weighs the counts by the current mean lengths. The best
-notes are returned with their postings.
+lengths. So a search reads a few kilobytes by key, and scores the counts with the current mean lengths.
+Postings are then read only for the best notes.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class ShardTerms(TermIndex):
         self._used: dict[str, TermNotes] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read, in one request, the notes for those terms that no earlier search at this position has
+        """Read, in one request, the notes for those ``terms`` that no earlier search at this position has
         read."""
         known = self._shard.known
         self._used |= {term: known[term] for term in terms if term in known}
@@ -179,7 +179,7 @@ class ShardTerms(TermIndex):
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
         """Return three values: an index with the postings of ``notes``, the ``notes`` that still exist, and
-        the numbers of these notes in the index."""
+        their numbers in the index."""
         sql = f"SELECT note, language, {_POSTINGS} FROM word_notes WHERE note = ANY(%s) ORDER BY note"
         rows = self._server.rows(sql, notes.tolist())
         numbers = {each.number: term for term, each in self._used.items() if each.number >= 0}
@@ -263,8 +263,8 @@ class Words(KeywordLane):
         return [row[0] for row in self._server.rows(sql, outdated)] if outdated else []
 
     def terms(self, least: int = 1) -> list[tuple[str, int]]:
-        """Return, for each term that occurs in at least ``least`` notes, its shortest word and the number of
-        notes that contain the term."""
+        """Return a pair for each term that occurs in at least ``least`` notes: the term's shortest word, and
+        its number of notes."""
         sql = (
             "SELECT DISTINCT ON (w.term) w.word, t.notes FROM word_words w JOIN"
             " (SELECT term, sum(notes)::bigint AS notes FROM word_pages GROUP BY term) t ON t.term = w.term"
