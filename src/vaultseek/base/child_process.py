@@ -32,7 +32,7 @@ _PR_SET_PDEATHSIG = 1
 _LIKELY_VICTIM = "800"
 _OUTPUT_BUFFER = 1 << 18
 CRASH_KILLS = 3
-"""Number of kills by other programs that add up to one crash. The process might not be at fault: when memory
+"""Number of kills by other programs that count as one crash. The process might not be at fault: when memory
 runs out, the system kills whichever process asks for more."""
 HANDED_ON = ("PYTHONPATH", "LD_LIBRARY_PATH", VARIABLE)
 """Environment variables that are passed on to every child process."""
@@ -55,7 +55,8 @@ class ChildProcess:
     """A child process used by one thread at a time; any thread may kill it."""
 
     def __init__(self, command: Sequence[str], *arguments: str, **options: Any) -> None:
-        """Start ``command`` with this process's ID and ``arguments`` as its arguments. Raises OSError.
+        """Start ``command``; its arguments are this process's ID and ``arguments``. Raises OSError on
+        failure.
 
         ``options`` are passed to `subprocess.Popen`.
         """
@@ -83,7 +84,7 @@ class ChildProcess:
         return self._process.poll() is not None
 
     def send(self, header: JSON, payload: bytes = b"") -> None:
-        """Write a frame. Raises ChildEnded."""
+        """Write a frame. Raises ChildEnded on failure."""
         try:
             write(self._input, header, payload)
         except (OSError, ValueError) as error:  # ValueError if the pipe was closed in the meantime
@@ -143,7 +144,7 @@ def read(stream: IO[bytes]) -> tuple[JSON, bytes] | None:
 
 
 def lengths_of(prefix: bytes) -> tuple[int, int]:
-    """Return the lengths of a frame's header and payload. Raises `FrameLost`."""
+    """Return the lengths of a frame's header and payload. Raises `FrameLost` if ``prefix`` is invalid."""
     if len(prefix) < PREFIX.size:
         raise FrameLost("a child process's message was cut off")
     magic, head, payload = PREFIX.unpack(prefix)
@@ -157,7 +158,8 @@ def lengths_of(prefix: bytes) -> tuple[int, int]:
 
 
 def parse(head: bytes, payload: bytes, size: int) -> tuple[JSON, bytes]:
-    """Return a frame's parsed header and its payload, which must have ``size`` bytes. Raises `FrameLost`."""
+    """Parse a frame's header, and return it with the payload. Raises `FrameLost` if the header is invalid, or
+    if the payload does not have ``size`` bytes."""
     try:
         header = json.loads(head.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Currency of notes: whether a note still holds, according to its own statements and to rules."""
+"""Currency of notes: whether a note is still valid, according to its own statements and to rules."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Rules:
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Return true if a path is inside a folder of the vault. Case is ignored."""
+    """Return true if ``path`` is inside ``folder``, ignoring case. Both are relative to the vault."""
     folder = fold(folder).strip("/")
     return bool(folder) and fold(path).startswith(f"{folder}/")
 

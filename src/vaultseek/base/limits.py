@@ -31,8 +31,8 @@ NOTE_LINES = 30_000
 """Maximum number of lines of a note that are parsed for structure, links and tags; the rest is indexed as
 plain text."""
 NOTE_MARKS = 100_000
-"""Maximum number of characters in a note that can open or hide a link or tag; any text beyond that is indexed
-as plain text."""
+"""Maximum number of characters in a note that can open or hide a link or tag; text after the last of them is
+indexed as plain text."""
 OPEN_BRACKETS = 10_000
 """Maximum number of unmatched opening brackets in one block; if there are more, the outer half counts as
 plain text."""
@@ -218,7 +218,7 @@ CANDIDATES_NAMED = 10
 NOTE_TEXT_CHARS = 1_000_000
 """Maximum number of characters of a note's text in one response."""
 NEIGHBOUR_DEPTH = 5
-"""Maximum number of links between a note and the most distant notes in its neighbourhood."""
+"""Maximum distance, in links, between a note and the notes in its neighbourhood."""
 NEIGHBOUR_EDGES = 2_000
 """Maximum number of links returned for the neighbourhood of a note."""
 AGENT_TOKENS_LEAST, AGENT_TOKENS, AGENT_TOKENS_MOST = 200, 2_000, 20_000
@@ -287,7 +287,7 @@ CLOSE_SECONDS = 1.0
 """Maximum number of seconds that shutdown waits for clients to read their last messages and for cancelled
 work to end."""
 RECONNECT_SECONDS = 2.0
-"""Maximum number of seconds for which a client tries to reconnect."""
+"""Maximum time, in seconds, during which a client tries to reconnect."""
 RECONNECT_FIRST_SECONDS = 0.02
 """Number of seconds before the first attempt to reconnect."""
 ERROR_CHARS = 500
@@ -343,8 +343,8 @@ CHILD_FRAME_BYTES = 256 * MIB
 WORKER_BACKOFF_SECONDS = (0.05, 1.0, 2.0, 5.0, 15.0, 60.0, 300.0)
 """Number of seconds to wait before each restart of a crashed worker; the last value repeats."""
 WORKER_RETRY_SECONDS = 15.0
-"""Maximum pause in seconds if another program killed the worker; after a crash, a request ends the pause once
-this many seconds have passed."""
+"""Maximum pause in seconds before the restart of a worker that another program killed. After a crash, the
+pause may be longer, but a request ends it once this many seconds have passed."""
 BATCH_TEXTS = 32
 """Maximum number of texts embedded in one request to the worker."""
 TAKEN_TEXTS = 4096
@@ -379,11 +379,11 @@ RERANK_ANSWER_SECONDS = 0.15
 DISK_FREE_BYTES = 16 * MIB
 """Free disk space in bytes below which a disk counts as full."""
 PROPOSED_BYTES = 150_000 * 384 * 4
-"""Size, in bytes, of a collection of vectors above which Chroma proposes the nearest vectors, if memory
+"""Minimum size of a vector collection, in bytes, for Chroma to propose its nearest vectors, if memory
 allows."""
 VECTOR_SCAN_BYTES = 128 * MIB
-"""Size in bytes of a collection's vectors, as eight-bit integers, up to which each query scans all of them.
-For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
+"""Maximum size in bytes of a collection's vectors, stored as eight-bit integers, for a query to scan all of
+them. For a larger collection, Chroma proposes candidates, or the vectors are scanned in full precision."""
 
 # Embedding texts
 HEADER_SHARE = 0.35
@@ -398,8 +398,8 @@ OPENING_CHARS = 2_000
 
 # Concepts
 CONCEPT_TERMS = 4_000
-"""Maximum number of terms per vault that are kept with their vectors; 4,000 take six megabytes of memory and
-half a minute to embed."""
+"""Maximum number of terms per vault that are kept with their vectors; 4,000 terms use six megabytes of
+memory, and embedding them takes half a minute."""
 CONCEPT_CHARS = 60
 """Maximum length of a term in the concept vocabulary, in characters."""
 CONCEPT_FILE_BYTES = 64 * MIB

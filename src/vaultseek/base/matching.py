@@ -35,8 +35,8 @@ STEP_COMPARISONS = 2_000_000
 """Maximum product of pattern length and text length for matching in this process; 256 steps at this size take
 at most about a second, during which other threads run."""
 HERE_SECONDS = 0.02
-"""Processor seconds after which a separate process takes over a match; the time of all threads of this
-process counts."""
+"""Processor seconds, summed over all threads of this process, after which a separate process takes over a
+match."""
 
 
 @dataclass(frozen=True, slots=True)

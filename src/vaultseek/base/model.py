@@ -156,9 +156,9 @@ class Link:
     """A link as written, not resolved.
 
     ``target`` is ``""`` for a link within the note. ``property`` is the key of the frontmatter property that
-    contains the link, if any. ``place`` spans the link, or the part of the link on its first line;
-    ``written`` spans the target as written: the text between the brackets of a wikilink, or the destination
-    of a Markdown link.
+    contains the link, if any. ``place`` spans the link or, if the link has several lines, the part on the
+    first line. ``written`` spans the target as written: the text between the brackets of a wikilink, or the
+    destination of a Markdown link.
     """
 
     kind: LinkKind
@@ -275,7 +275,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A parsed note, or the text of another file.
+    """A parsed note, or the text of a file other than Markdown.
 
     ``path`` is relative to the vault, with forward slashes. ``lines`` are all lines of the file, including
     the frontmatter, without line endings; for a binary file, they are the lines of its extracted text.

@@ -101,10 +101,8 @@ def model_directory(name: str) -> Path | None:
 
 
 def private_directory(path: Path) -> Path:
-    """Create the folder ``path`` with mode 0700, or set that mode, and return the path.
-
-    Raises Unavailable if that is not permitted, or if the folder belongs to another user.
-    """
+    """Create the folder ``path`` with mode 0700, or give an existing folder that mode; return the path.
+    Raises Unavailable if either fails, or if the folder belongs to another user."""
     try:
         path.mkdir(parents=True, exist_ok=True, mode=DIRECTORY_MODE)
         status = path.stat()
@@ -124,8 +122,8 @@ def private_directory(path: Path) -> Path:
 
 
 def read_private(file: Path, most_bytes: int) -> bytes | None:
-    """Return at most the first ``most_bytes`` bytes of a file; None if another user owns or can read it.
-    Raises OSError."""
+    """Return the content of a file, up to ``most_bytes`` bytes; None if another user owns or can read the
+    file. Raises OSError."""
     with file.open("rb") as stream:
         status = os.fstat(stream.fileno())
         if status.st_mode & 0o077 or status.st_uid != os.geteuid():
@@ -200,7 +198,7 @@ def write_atomically(file: Path, text: str, mode: int = FILE_MODE) -> None:
     """Replace the content of ``file`` atomically: readers see either the old or the new content, even after a
     crash.
 
-    Raises OSError and leaves the old content unchanged.
+    On failure, raises OSError and leaves the old content unchanged.
     """
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -258,7 +256,7 @@ def remove(path: Path) -> None:
 
 
 def remove_unless_file(file: Path) -> None:
-    """Remove what is at ``file``, the path of one of vaultseek's own files, unless it is a regular file.
+    """Remove anything other than a regular file at ``file``, the path of one of vaultseek's own files.
 
     Raises OSError.
     """
@@ -330,7 +328,7 @@ def check_files() -> None:
 def lock_directory(directory: Path) -> IO[bytes]:
     """Lock ``directory`` for this process until the returned file is closed.
 
-    Raises AlreadyRunning if another process holds the lock, or OSError.
+    Raises AlreadyRunning if another process holds the lock, or OSError if the lock file cannot be opened.
     """
     import fcntl
 

@@ -35,7 +35,8 @@ WAIT_SECONDS = 10.0
 """Maximum number of seconds to wait for a free process, and for its answer. Limits within the process are in
 processor time."""
 OVERRUN = 2
-"""Multiple of the time limit at which a process ends itself, because ``regex`` rarely checks the clock."""
+"""Multiple of the time limit at which a process ends itself; ``regex`` checks the clock too rarely to stop in
+time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,10 @@ from functools import cache
 VARIABLE = "VAULTSEEK_PRECEDENCE"
 """Environment variable that passes the descriptor of the file with the flags to child processes."""
 WAIT_SECONDS = 0.5
-"""Maximum number of seconds that each wait in `give_way` lasts."""
+"""Maximum duration of each wait in `give_way`, in seconds."""
 FREE_SECONDS = 0.25
-"""Number of seconds after a wait in `give_way` during which the thread does not wait again, so that
-background work gets a third of the time during continuous searches."""
+"""Number of seconds for which a thread does not wait again after a full wait in `give_way`. Background work
+thus gets a third of the time during continuous searches."""
 LOOK_SECONDS = 0.002
 _SEARCHING, _ON_BATTERY, _SIZE = 0, 1, 2
 _lock = threading.Lock()

@@ -58,9 +58,8 @@ HIDDEN = (
     "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
     "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
 )
-"""Pattern that finds one character that is not displayed: an invisible one, a joiner next to a letter of a
-script that does not join, such as Latin, or a variation selector after a letter (such selectors act only on
-emoji)."""
+"""Pattern for one character that is not displayed. It is an invisible character, a joiner next to a letter of
+a script without joining (such as Latin), or a variation selector after a letter instead of an emoji."""
 
 
 def is_unspaced(text: str) -> bool:

@@ -85,7 +85,8 @@ _LOOSE_DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[T ]+(\d{1,2}):(.+))?")
 def bounds(start: datetime | None, end: datetime | None, *, of_moments: bool) -> tuple[float, float]:
     """Return two values of `When.seconds` that bound a period: the first inclusive, the second exclusive.
 
-    Dates without a zone are compared with the local times of both ends, which are aware.
+    ``start`` and ``end`` are aware. Unless ``of_moments`` is true, the values are for dates without a zone,
+    which are compared with local times.
     """
     count = unix_time if of_moments else _local_seconds
     return -math.inf if start is None else count(start), math.inf if end is None else count(end)
@@ -117,8 +118,8 @@ def iso_time(seconds: float) -> str:
 
 
 def dates(created: str | None, modified: str) -> str:
-    """Describe when a note was written and changed. The creation date is left out if the last change was on
-    the same day."""
+    """Return text such as ``written 2026-01-05, changed 2026-02-01``. The first date is left out if both are
+    the same."""
     written = f"written {created[:10]}, " if created and created[:10] != modified[:10] else ""
     return f"{written}changed {modified[:10]}"
 

@@ -9,8 +9,8 @@ from typing import Literal, get_args
 Kind = Literal["note", "canvas", "base", "excalidraw", "text", "org", "html", "pdf", "image", "session"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 Switch = Literal["canvas", "base", "excalidraw", "text", "org", "html", "pdf", "ocr", "session"]
-"""A value for the setting ``[index] kinds``. Notes are always read. ``ocr`` reads images and scanned PDF
-pages, ``session`` reads logs of coding agents."""
+"""A value in the setting ``[index] kinds``: a kind of file to read in addition to notes. ``ocr`` reads images
+and scanned PDF pages, ``session`` reads logs of coding agents."""
 DEFAULT_SWITCHES: tuple[Switch, ...] = ("canvas", "base", "excalidraw", "text", "org", "html", "pdf")
 
 _IMAGES = ("png", "jpg", "jpeg", "webp", "bmp", "tif", "tiff")

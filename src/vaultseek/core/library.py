@@ -37,7 +37,7 @@ PATIENCE = Patience(
     rerank_seconds=limits.CALL_SECONDS,
     complete=True,
 )
-"""Time limits for use in a program; they are longer than for a person."""
+"""Time limits for use in a program, longer than for interactive use."""
 
 
 def _ignore_progress(phase: str, counts: Counts) -> None:

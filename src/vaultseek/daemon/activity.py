@@ -67,7 +67,7 @@ class ChangedNotes:
 
     async def wait_for_share(self, notes: Callable[[], int], *, pause: float, share: float) -> None:
         """On the first call, wait for the first scan and then ``pause`` seconds. On later calls, wait until
-        this ``share`` of notes has changed."""
+        this ``share`` of the notes has changed."""
         while True:
             await self._changed.wait()
             self._changed.clear()

@@ -49,7 +49,7 @@ class FileQueue:
         return self._done + done, self._done + total + len(self._paths) + len(self._later)
 
     def defer(self, changes: Changes) -> Changes:
-        """Move the files that must be read from ``changes`` to the queue, and return the remaining changes.
+        """Move all files other than notes from ``changes.read`` to the queue; return the remaining changes.
         Also remove deleted files from the queue."""
         for path in (*changes.removed, *changes.attachments_added, *(old for old, _ in changes.moved)):
             self._paths.pop(path, None)
@@ -63,8 +63,7 @@ class FileQueue:
         return replace(changes, read=tuple(path for path in changes.read if is_markdown(path)))
 
     def next(self) -> tuple[str, ...]:
-        """Remove the next files from the queue and return them; to be called after waiting ``pause``
-        seconds."""
+        """Remove the next files from the queue and return them. Call it after waiting ``pause`` seconds."""
         part = tuple(self._paths)[: self._size] or tuple(self._later)[:1]
         for path in part:
             self._paths.pop(path, None)
@@ -102,8 +101,8 @@ class FileQueue:
 class FilePreparation:
     """Extraction of text from files, one part at a time, while the writer does other work.
 
-    ``prepare`` reads the files at the given paths and returns the paths to retry once. ``prepare`` runs in a
-    thread, for minutes if OCR is needed.
+    ``prepare`` reads the files at the given paths and returns the paths to retry once. It runs in a thread,
+    and takes minutes if OCR is needed.
     """
 
     def __init__(self, prepare: Callable[[tuple[str, ...]], Set[str]]) -> None:

@@ -27,8 +27,8 @@ UNREAD_NOTES_TOLERATED = 20
 """Number of unread notes above which an answer is reported as possibly incomplete."""
 LARGE_NOTES = 2_000
 START_SECONDS = 0.5
-"""Seconds before a large vault that was indexed earlier is loaded, so that loading does not delay the first
-searches, which use the existing index."""
+"""Seconds to wait before loading a large vault that already has an index. The first searches use this index,
+and loading would delay them."""
 ENGINE_SECONDS = 0.5
 """Maximum seconds to wait for the engine to store a change before clients are notified of it."""
 

@@ -62,8 +62,8 @@ class FolderWatch:
 
     @property
     def poll_reason(self) -> str | None:
-        """The reason why changes may go unnoticed, so that the folder is rescanned often; None if the whole
-        folder is watched."""
+        """The reason why changes may go unnoticed and the folder is rescanned often; None if the whole folder
+        is watched."""
         return self._watcher.poll_reason
 
     @property

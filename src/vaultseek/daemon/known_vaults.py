@@ -18,7 +18,7 @@ from vaultseek.settings.model import Settings, VaultSettings, vault_name
 
 @dataclass(frozen=True, slots=True)
 class KnownVaults:
-    """The vaults in the settings, and open vaults for which requests gave only a folder.
+    """The vaults in the settings, and vaults that were opened because a request gave their folder.
 
     Vaults whose folders are in ``paused`` are not kept up to date. ``storage`` returns the location of a
     vault's index.

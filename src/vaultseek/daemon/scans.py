@@ -26,7 +26,8 @@ class Extent(IntEnum):
 class Scans:
     """Records of the scans started and completed since a vault was opened.
 
-    ``was_indexed`` is True if the vault already had an index. ``is_done`` is True if no scan will take place.
+    ``was_indexed`` is True if the vault already had an index. ``is_done`` is True for a paused vault, which
+    is not scanned.
     """
 
     def __init__(self, *, was_indexed: bool, is_done: bool = False) -> None:
@@ -139,8 +140,8 @@ class Backlog:
     async def wait_until_embedded(self) -> None:
         """Wait until all vectors are stored and searchable, and the engine, if there is one, has all notes.
 
-        Raises Unavailable, or WorkerUnavailable if the model is unusable or there has been no progress for a
-        long time.
+        Raises Unavailable if the vault is closed, or WorkerUnavailable if the model is unusable or there has
+        been no progress for a long time.
         """
         vault, advance = self._vault, Advance(self._vault)
         vault.embedding.retry.set()  # the client may have removed the cause

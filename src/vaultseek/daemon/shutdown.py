@@ -61,8 +61,8 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def report_crashes(file: Path) -> None:
-    """Log the previous daemon's crash from ``file``, if there is one, and record a crash of this daemon
-    there.
+    """Log the crash report that the previous daemon left in ``file``, if any. A crash of this daemon will be
+    written to ``file``.
 
     A crash happens, for example, when a file is truncated while it is mapped. Nothing is lost, and the next
     command starts a new daemon.

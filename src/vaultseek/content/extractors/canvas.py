@@ -209,7 +209,7 @@ class Written(NamedTuple):
 
 
 def written_fields(lines: Sequence[str]) -> Iterator[Written]:
-    """Yield the fields of a canvas that may contain links: file paths, headings that links name, and the text
+    """Yield the fields of a canvas that may contain links: file paths, headings in linked files, and the text
     of cards.
 
     ``lines`` are all lines of the canvas file.

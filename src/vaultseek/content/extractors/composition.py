@@ -44,7 +44,7 @@ class Composition:
         return len(self._lines) + 1
 
     def place(self, name: str, depth: int = 0) -> None:
-        """Begin the part ``name`` of the file. The part is nested under the last headings of levels up to
+        """Begin the part ``name`` of the file. Earlier headings also apply to it if their level is at most
         ``depth``.
         """
         line = self.next_line
@@ -73,8 +73,8 @@ class Composition:
     def markdown(self, text: str, level: int = 0, *, of_app: bool = True) -> None:
         """Add Markdown, with its headings demoted by ``level`` levels.
 
-        ``of_app`` is false for text from another program, in which ``#word`` is not a tag and ``[[word]]`` is
-        not a link.
+        ``of_app`` is false for text that was not written in a note-taking app: ``#word`` is then not a tag,
+        and ``[[word]]`` is not a link.
         """
         # The line break keeps a rule at the beginning of a part from being read as frontmatter.
         part = parse(f"\n{text}", self._path)

@@ -1,5 +1,5 @@
-"""Confine a process that reads untrusted files: it can open libraries, but no other files, network
-connections or programs.
+"""Confine a process that reads untrusted files: it can open libraries, but no other files or network
+connections, and cannot start programs.
 
 Landlock restricts the file system, and a seccomp filter blocks other dangerous system calls. Both apply to
 all threads started later and cannot be undone. A kind of protection that the kernel does not support is left

@@ -80,7 +80,7 @@ def without_drawing(text: str) -> Iterator[str]:
     """Yield the lines of a drawing stored in Markdown, with blank lines in place of the drawing data and its
     markers.
 
-    A note above the drawing data is left unchanged.
+    The note's text above the drawing data is left unchanged.
     """
     lines = _lines(text)
     began = _beginning(lines)

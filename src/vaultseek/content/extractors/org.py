@@ -24,8 +24,8 @@ _STAMP = re.compile(r"[<\[](\d{4}-\d\d-\d\d)\b[^>\]]*[>\]]")
 _BLOCK = re.compile(r"\s*#\+(begin|end)_(src|example)\b[ \t]*(\S*)", re.IGNORECASE)
 
 STRUCTURE_CHARS = 1000
-"""Number of characters at the start of a line that are searched for headings, properties and dates. With
-more, orgparse would take quadratic time or recurse too deeply."""
+"""Number of characters at the start of a line that are searched for headings, properties and dates. If more
+were searched, orgparse would take quadratic time or recurse too deeply."""
 
 
 def read(data: bytes, path: str) -> Note:

@@ -10,7 +10,7 @@ from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
 NOT_INSTALLED = "reading pictures needs the extra ocr; add it, or take ocr out of [index] kinds"
-"""Message of the problem for a picture that cannot be read because the extra is missing."""
+"""Problem message for a picture that cannot be read because the extra is missing."""
 CERTAINTY = 0.5
 """Minimum certainty, from 0 to 1, that a line was recognized correctly. Lines with a lower certainty are left
 out."""

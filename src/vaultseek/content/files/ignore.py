@@ -61,7 +61,7 @@ CONFLICT_COPY = re.compile(
 """Pattern for the names of copies that sync tools and git create when two versions of a note conflict.
 
 A name that a user may give to a note, such as ``Note 2.md`` or ``Note (1).md``, does not match. Every
-matching name contains ``_IN_ALL``, which is faster to search for."""
+matching name contains the text in ``_IN_ALL``, which is faster to search for."""
 _IN_ALL = "onfli"
 
 
@@ -90,7 +90,8 @@ class Ignore:
         ]
 
     def is_read(self, path: str) -> bool:
-        """True if a file that is not skipped is read; False if it is indexed only by name."""
+        """True if a file is read, False if it is indexed only by name. Does not check whether it is
+        skipped."""
         return is_read(path, self._switches)
 
     def skips_folder(self, path: str) -> bool:

@@ -56,8 +56,8 @@ class VaultDates(NamedTuple):
     """Date style in one folder of a vault.
 
     The format of the vault's daily notes decides. If this format does not show the style, the file names in
-    the folder decide or, failing those, the file names in the whole vault. The names in the folder are
-    checked again after the folder has changed, those in the vault each minute.
+    the folder decide or, failing those, the file names in the whole vault. The names in the folder are read
+    again after the folder has changed, and the names in the vault once a minute.
     """
 
     root: Path

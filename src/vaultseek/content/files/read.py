@@ -1,4 +1,5 @@
-"""Read the bytes of notes: only from regular files, limited in size, and from a single state of the file."""
+"""Read the bytes of notes, only from regular files and up to a size limit. A file that changes during reading
+is read again."""
 
 import contextlib
 import os

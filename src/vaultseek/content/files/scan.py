@@ -17,8 +17,8 @@ from vaultseek.content.files.obsidian import APP_FILE
 from vaultseek.content.kinds import is_markdown
 
 MOST_NS = 2**63 - 1
-"""Largest number that the ledger can store. As a time in nanoseconds, it is in the year 2262; file systems
-may have later times."""
+"""Largest number that the ledger can store. As a time in nanoseconds, it is in the year 2262; a file's times
+may be later."""
 
 
 class FileStat(NamedTuple):

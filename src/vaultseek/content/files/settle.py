@@ -45,7 +45,7 @@ class Hints:
         self._arrived = asyncio.Event()
         self._pace = Pace()
         self._held: dict[str, float] = {}
-        """Map from each path that changed again too soon to the time at which it may be passed on."""
+        """Paths that changed again too soon, each mapped to the time at which it may be passed on."""
 
     def add(self, path: str) -> None:
         """Add a hint that the file or folder at ``path`` may have changed."""
@@ -66,7 +66,8 @@ class Hints:
         self._wake()
 
     async def next_batch(self) -> HintBatch:
-        """Wait for a hint and the end of its burst, at most ``SETTLE_MAX_SECONDS``, and return all hints.
+        """Wait for a hint, then for the end of its burst (at most ``SETTLE_MAX_SECONDS``), and return all
+        hints.
 
         ``Pace`` determines how often a file that keeps changing is passed on.
         """

@@ -45,7 +45,7 @@ class Watcher:
         self.may_have_lost_folders = False
         """True after a folder was moved, because watchdog may then watch a different folder in its place."""
         self.poll_reason: str | None = None
-        """Reason why changes may go unnoticed, so that the vault is polled; None if everything is watched."""
+        """Reason why changes may go unnoticed; the vault is then polled. None if everything is watched."""
 
     def start(self) -> None:
         """Start watching. If the folder cannot be watched, sets ``poll_reason`` instead of raising an
@@ -101,7 +101,7 @@ class Watcher:
         return all(thread.is_alive() for thread in _threads(observer))
 
     def look(self) -> None:
-        """Check whether the system's limit on watches is reached; new folders are then not watched."""
+        """Check whether the system's limit on watches is reached; if so, new folders are not watched."""
         if self._observer is not None and self.poll_reason is None:
             self.poll_reason = _watch_limit_reason(self._root)
 
@@ -128,7 +128,8 @@ class Watcher:
 
 
 class EventHandler:
-    """Handler for watchdog's events. Both ends of a move are passed on as hints; event types are not trusted.
+    """Handler for watchdog's events. Both paths of a move are passed on as hints; event types are not
+    trusted.
 
     ``on_folder`` is called for each folder that was created, moved or deleted, with True if it was moved.
     """
@@ -152,8 +153,8 @@ class EventHandler:
 
 
 def is_watching(thread: threading.Thread | None) -> bool:
-    """True if ``thread`` belongs to watchdog. If such a thread ends, its `Watcher` is no longer alive and is
-    started again.
+    """True if ``thread`` belongs to watchdog. If such a thread ends, its `Watcher` is no longer ``alive`` and
+    must be restarted.
     """
     from watchdog.utils import BaseThread
 

@@ -1,7 +1,7 @@
 """Detect the language of a note by its script and its stop words, and determine the main language of a vault.
 
-A note's language depends only on the note's own text, and a vault's only on its current notes, never on
-earlier ones. Text without a clear language (short, a list of names, or in two languages) has no language.
+A note's language depends only on the note's own text, and a vault's language only on its current notes, never
+on earlier ones. Text without a clear language (short, a list of names, or in two languages) has no language.
 """
 
 import re

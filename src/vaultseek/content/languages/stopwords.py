@@ -233,4 +233,4 @@ _OTHERS = frozenset[str]().union(*map(stop_words, ("de", "fr", "es")))
 
 STOP_WORDS = stop_words("en") | {word for word in _OTHERS if len(word) > 1}
 """Stop words in English, German, French and Spanish together, folded but with accents. Single letters from
-languages other than English are left out, because they usually begin an identifier: ``E-4107``."""
+languages other than English are left out, because they usually begin an identifier, as in ``E-4107``."""

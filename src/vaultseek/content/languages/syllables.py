@@ -48,8 +48,8 @@ def first_syllable(pair: str) -> str:
 
 
 def syllable_pairs(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the ranges of the syllable pairs that begin between ``start`` and ``end``; a last syllable
-    without a partner counts alone.
+    """Return the ranges of the syllable pairs that begin between ``start`` and ``end``; a syllable that no
+    other follows gets a range of its own.
     """
     pairs = []
     syllable = _compiled(SYLLABLE)

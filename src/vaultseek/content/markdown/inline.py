@@ -46,8 +46,8 @@ def worth_scanning(text: str) -> bool:
 class Source(NamedTuple):
     """The lines of the file that contain a block's text.
 
-    Each line of the text is the final part of one of these lines. On the last line, ``after`` more characters
-    follow the text.
+    Each line of the text is the final part of one of these lines. ``after`` is the number of characters that
+    follow the text on the last line.
     """
 
     lines: Sequence[str]

@@ -50,8 +50,7 @@ def label_key(label: str) -> str:
 def property_link(value: str, line: int, prop: str, columns: Sequence[int] = ()) -> Link | None:
     """Return the link if a property's whole ``value`` is a link, otherwise None.
 
-    ``columns`` has the column of each character of the value, and of the value's end, on the line of the
-    value.
+    ``columns`` has the column, in the file's line, of each character of the value and of the value's end.
     """
     start, end = len(value) - len(value.lstrip()), len(value.rstrip())
 

@@ -123,7 +123,7 @@ class Names:
         return tuple(self._files)
 
     def moved(self, moves: Mapping[str, str]) -> Names:
-        """Return a copy of the names after these files have moved."""
+        """Return a copy of the names in which these files have moved."""
         other = Names()
         other._files = dict(self._files)
         other._tables = {kind: dict(table) for kind, table in self._tables.items()}

@@ -42,7 +42,7 @@ def new_target(path: str, source: str, names: Names, style: LinkStyle) -> str:
 def shortest_target(path: str, source: str, names: Names, *, suffix: bool = False) -> str:
     """Return the shortest suffix of ``path`` that is unambiguous in a link from ``source``.
 
-    The ``.md`` of a note is omitted unless ``suffix`` is true or the note can only be reached with it.
+    The ``.md`` of a note is omitted unless ``suffix`` is true or no link without ``.md`` reaches the note.
     """
     ambiguous = ""
     for bare in dict.fromkeys((_bare(path, suffix=suffix), path)):
@@ -72,9 +72,9 @@ def moved_target(
     are the names after the move. An embed is treated like a wikilink; a Markdown image must be given as a
     Markdown link. The style of the link is kept: name or path, relative or from the root, with or without
     ``.md``. A Markdown link that is a valid path remains a valid path, because other programs follow only
-    such links; with ``portable``, the path is relative to the note. A link spelled exactly like the file is
-    still spelled so after the move, because some programs distinguish upper and lower case. Returns the
-    target unchanged if it is still valid, and None if no target is possible.
+    such links; with ``portable``, the path is relative to the note. If the link matches the file's upper and
+    lower case, the new target also does, because some programs are case-sensitive. Returns the target
+    unchanged if it is still valid, and None if no target is possible.
     """
     source, path = now
     resolution = names.resolve(link.target, source)

@@ -1,4 +1,4 @@
-"""Split a note into parts. Split blocks that are too long for the model into pieces, at the best borders."""
+"""Split a note into parts, and blocks that are too long for the model into pieces, at the best borders."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def split(
 ) -> Iterator[Piece]:
     """Yield the pieces of ``text[start:end]``, in order, each within ``room``; only white space is left out.
 
-    A piece ends at the first possible border of its level, so pieces must be packed afterwards.
+    Each piece ends at the first possible border, so the pieces must be packed afterwards.
     """
     for part_start, part_end in _parts(text, start, end, levels[0], room.tokens // SHORT_PARTS):
         if is_data(text, part_start, part_end):
@@ -311,9 +311,7 @@ def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Displayed text of a note's body in one string, with the offset of each line and the edits of each
-    line.
-    """
+    """Displayed text of a note's body in one string, with the offset and the edits of each line."""
 
     text: str
     starts: Sequence[int]
@@ -362,7 +360,7 @@ class Body:
         return whole
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
-        """Yield the edits that restore the source of a range. The next range begins at ``after``."""
+        """Yield the edits that restore the source of a range. ``after`` is the start of the next range."""
         first = bisect_left(self.shown, start, key=lambda each: each.end)
         for index in range(first, len(self.shown)):
             shown = self.shown[index]

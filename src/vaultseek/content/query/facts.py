@@ -18,7 +18,7 @@ Scope = Literal["content", "source", "section", "line", "block"]
 
 
 class NoteFacts(Protocol):
-    """Facts about one note that conditions test."""
+    """Facts about one note, against which conditions are tested."""
 
     @property
     def path(self) -> str:

@@ -754,7 +754,8 @@ def properties_of(condition: Filter | None) -> tuple[PropertyFilter, ...]:
 
 
 def property_patterns(condition: Filter | None) -> tuple[str, ...]:
-    """Return regular expressions for the names and values that match in the lines of a note's properties."""
+    """Return regular expressions that find a condition's property names and values in the lines of a note's
+    properties."""
     patterns: list[str] = []
     for part in properties_of(condition):
         name = re.escape(part.name)

@@ -44,9 +44,9 @@ class Query:
 
     ``rank_text`` holds the words to rank by, in order; ``phrases`` holds the words in quotes, which the
     filter also requires. ``notes`` are sentences about repairs and about operators read as words.
-    ``doubtful`` terms such as ``[name]`` and ``.csv`` are conditions only if the vault has that property or
-    extension, and ``-xzf`` only if no note has it after the same word. ``reads_time`` is False after
-    ``when:any``.
+    ``doubtful`` terms may turn out to be words: ``[name]`` and ``.csv`` are conditions only if the vault has
+    that property or extension; ``-xzf`` in ``tar -xzf``, only if no note contains ``tar -xzf``.
+    ``reads_time`` is False after ``when:any``.
     """
 
     text: str

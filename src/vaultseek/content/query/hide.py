@@ -20,8 +20,7 @@ class Hidden(NamedTuple):
 def read_hidden(texts: Sequence[str]) -> Hidden:
     """Return the folders and filters in ``texts``, with dates relative to now.
 
-    Raises BadQuery for a setting that is not a folder and does not consist only of filters, because it would
-    hide nothing.
+    Raises BadQuery for a setting that is neither a folder nor made only of filters; it would hide nothing.
     """
     folders: list[str] = []
     filters: list[Filter] = []

@@ -52,7 +52,8 @@ Operator = Callable[[Node, Reading], Condition | None]
 
 
 def property_filter(inside: str, problem_of: Callable[[str], str | None]) -> tuple[Filter, tuple[str, ...]]:
-    """Return the filter for ``[inside]``: a property's name, or its name and values with OR between them.
+    """Return the filter for ``[inside]``. ``inside`` is a property's name, or its name and values with OR
+    between them.
 
     The second result has a remark for each value that looks like an operator but is read as text.
     ``problem_of`` returns the error in a regular expression.

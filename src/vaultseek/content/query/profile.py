@@ -2,9 +2,9 @@
 
 **Specificity** is the share of identifiers (``D40``, ``snake_case``, ``30 CFR 75.1725``) and dates among the
 meaningful words. The keyword search is better at exact names. In the profile ``auto``, only specificity
-decides. Queries without specific words begin with equal weights, which are later adjusted by the word
-matches. In the profile ``length``, the weight of the semantic search grows with the number of words, and
-specificity can only reduce it. In both profiles, the ``alpha`` for linear fusion depends only on specificity.
+decides. Queries without specific words begin with equal weights; the word matches later adjust these weights.
+In the profile ``length``, the weight of the semantic search grows with the number of words, and specificity
+can only reduce it. In both profiles, the ``alpha`` for linear fusion depends only on specificity.
 """
 
 import re

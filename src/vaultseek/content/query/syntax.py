@@ -29,7 +29,8 @@ class Tree(NamedTuple):
     """Syntax tree of a query, and a remark about each repair.
 
     ``doubtful`` are terms such as ``[name]``, ``.csv`` and ``-xzf``, which may come from pasted text. Each
-    comes with the condition that it was read as or, after ``-``, with the text that a note would contain.
+    comes with a condition: the one that it was read as or, for ``-xzf`` after ``tar``, one for notes that
+    contain ``tar -xzf``.
     """
 
     root: Node
@@ -50,7 +51,7 @@ def parse_tree(text: str, reading: Reading, words: Collection[str] = ()) -> Tree
 
 
 def may_have_expressions(text: str) -> bool:
-    """True if parsing ``text`` may compile regular expressions, which can take long."""
+    """True if parsing ``text`` may compile regular expressions, which can be slow."""
     return _TWO_SLASHES.search(text) is not None
 
 

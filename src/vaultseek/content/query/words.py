@@ -31,7 +31,7 @@ def pinned_name(text: str) -> str:
 
 
 def pinned_names(properties: JSON) -> set[str]:
-    """Return a note's internal names for the queries to which its properties pin it."""
+    """Return the internal names for the queries to which a note with these properties is pinned."""
     value = properties.get(PIN)
     values = value if isinstance(value, list) else [value]
     return {pinned_name(str(each)) for each in values if isinstance(each, str | int | float)}

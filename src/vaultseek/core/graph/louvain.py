@@ -43,7 +43,7 @@ def louvain(nodes: int, edges: Numbers, seed: int) -> Numbers:
 def connected(nodes: int, one: Numbers, other: Numbers) -> Numbers:
     """Return, for each node, the lowest node number in its connected component.
 
-    ``one`` and ``other`` are the two ends of each edge.
+    ``one`` and ``other`` hold the two ends of each edge.
     """
     least = np.arange(nodes)
     while True:

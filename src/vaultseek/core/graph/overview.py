@@ -57,9 +57,7 @@ def overview(
 
 
 def drawn(structure: Structure, graph: Graph, ledger: Ledger, most: int) -> JSON:
-    """Return the highest-ranked notes, up to ``most``, and the links between them as pairs of note
-    indices.
-    """
+    """Return up to ``most`` notes, highest-ranked first, and the links between them as pairs of indices."""
     best = _ranked(structure)[:most]
     notes = ledger.notes.by_id(best)
     ids = [id for id in best if id in notes]  # a note may have been removed in the meantime

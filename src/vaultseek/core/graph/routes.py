@@ -26,10 +26,9 @@ class Leap(NamedTuple):
 async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph, limit: int) -> JSON:
     """Return up to ``limit`` shortest routes from one note to another, each with its steps.
 
-    Links count in both directions. If links do not connect the two notes, the answer is a single route that
-    contains one step between similar notes: from the first note to a note connected with the last one, or
-    from a note connected with the first one to the last note. There is no such route if no notes are similar
-    enough, or if semantic search is unavailable. If it is unavailable, ``partial`` has the reason.
+    Links count in both directions. If links do not connect the two notes, the answer is a single route whose
+    first or last step is between similar notes. There is no such route if no notes are similar enough, or if
+    semantic search is unavailable (``partial`` then has the reason).
     """
     found = await asyncio.to_thread(graph.shortest, start.id, end.id, limit)
     leap: Leap | Reason | None = None

@@ -1,7 +1,7 @@
 """Compute the structure of a link graph: clusters, ranks, bridges and components.
 
-A separate process does this, so that searches need not wait. Only ``VaultStructure`` runs this process, as
-``python -P -m vaultseek.core.graph.structure``, for one graph.
+A separate process does this, so that searches need not wait. Only ``VaultStructure`` starts this process, as
+``python -P -m vaultseek.core.graph.structure``. Each process handles one graph.
 """
 
 import math
@@ -98,7 +98,7 @@ def page_ranks(notes: int, edges: Edges) -> list[float]:
 
 def bridges_of(notes: int, edges: Edges) -> list[tuple[int, float]]:
     """Return (note, share) pairs, highest share first, for the notes on shortest paths from a sample of start
-    notes; ``share`` is the share of these paths that lead through the note.
+    notes. ``share`` is the share of these paths that pass through the note.
 
     This is betweenness: the algorithm is from Brandes (2001), the sampling from Brandes and Pich (2007).
     """

@@ -127,7 +127,7 @@ async def suggestions(
 ) -> list[JSON]:
     """Return up to ``limit`` notes to which the note ``row`` could link, most likely first, with reasons.
 
-    ``mentions``, if known, maps the ids of other notes to the lines there that name this note.
+    ``mentions``, if known, maps the id of each note that names this note to the line with the name.
     """
     evidence = await collect_evidence(row, vault, graph, mentions)
     scored = scores(evidence)
@@ -187,8 +187,8 @@ def best_of(found: Iterable[JSON], limit: int) -> list[JSON]:
 async def collect_evidence(
     row: NoteRow, vault: SearchedVault, graph: Graph, mentions: Mapping[int, int] | None = None
 ) -> dict[int, Evidence]:
-    """Return a dict from note id to the evidence for a link to that note. Included are notes that ``row``
-    does not link to, but that are close to it by links, meaning or name.
+    """Return a dict from note id to the evidence for a link to that note. It contains notes that ``row`` does
+    not link to, but that are close to it by links, meaning or name.
     """
     cosines, (common, mentioned, mentions) = await asyncio.gather(
         _cosines(row, vault), asyncio.to_thread(_links_and_names, row, vault.ledger, graph, mentions)

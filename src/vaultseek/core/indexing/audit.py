@@ -1,4 +1,4 @@
-"""Audit the index of a vault: find outdated vectors and notes that were never read.
+"""Audit the index of a vault: find notes with outdated vectors, and notes that were never read.
 
 Search results do not reveal either problem.
 """

@@ -123,7 +123,7 @@ class Concepts:
     async def refresh(self) -> None:
         """Sync the vocabulary with the ledger, embedding only new terms.
 
-        Raises WorkerUnavailable or IndexDamaged, and then leaves the vocabulary unchanged.
+        On failure, raises WorkerUnavailable or IndexDamaged and leaves the vocabulary unchanged.
         """
         async with self._refreshing:
             await self._read()

@@ -1,9 +1,9 @@
 """Record on disk which note is being parsed, so that a crash can be attributed to it.
 
 A crash in native code leaves no exception behind. The key of each note is therefore written before the note
-is parsed. The key is written only to the page cache, because it must survive the process, not the machine. A
-note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it changes. A kill by
-another program counts for less than a crash.
+is parsed. The key is written only to the page cache, because it must survive a crash of the process, not of
+the machine. A note whose content crashed the process ``MAX_CRASHES`` times is not parsed again until it
+changes. A kill by another program counts for less than a crash.
 """
 
 import contextlib
@@ -50,9 +50,7 @@ class CrashMarker:
         os.close(self._descriptor)
 
     def abandon(self) -> None:
-        """Remove the marker file and write no more marks, so that ending the process does not count as a
-        crash.
-        """
+        """Remove the marker file for good, so that ending the process does not count as a crash."""
         with contextlib.suppress(OSError):
             self._file.unlink()
 
@@ -65,7 +63,7 @@ class CrashMarker:
         return [key for key, kills in self._kills.items() if kills >= _MAX_KILLS]
 
     def count_crash(self, path: str, digest: bytes, kills: int) -> None:
-        """Record that another process ended while parsing this content, and count that as ``kills`` kills."""
+        """Record that another process ended while parsing this content; this counts as ``kills`` kills."""
         self._count("a process", crash_key(path, digest), kills)
 
     @contextlib.contextmanager

@@ -157,7 +157,7 @@ class Embedding:
                 await self._put(known)
 
     async def texts_after(self, position: Position, limit: int) -> tuple[dict[str, str], Position]:
-        """Return a dict from key to text, with up to ``limit`` texts that have no vector, and the position at
+        """Return up to ``limit`` texts without a vector, as a dict from key to text, and the position at
         which to continue.
 
         The oldest texts come first. ``step`` begins with the newest notes, so the two methods rarely work on

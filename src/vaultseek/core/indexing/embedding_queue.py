@@ -1,4 +1,5 @@
-"""Queue of texts waiting to be embedded for one vector space, composed one page at a time in ledger order."""
+"""Queue of texts to embed for one vector space. The texts are composed one page at a time, in ledger
+order."""
 
 import asyncio
 from collections import deque
@@ -43,7 +44,7 @@ class EmbeddingQueue:
         return bool(self._page)
 
     async def look_ahead(self) -> None:
-        """Compose the next page in the same order, unless it is already composed."""
+        """Compose the next page in the current order, unless it is already composed."""
         order = self._numbers
         if self._next_page or not order:
             return

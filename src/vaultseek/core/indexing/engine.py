@@ -57,7 +57,7 @@ class Engine:
         self._rules = LanguageRules.of_vault(DEFAULT_LANGUAGE, language)
 
     def sync(self, ledger: Ledger) -> None:
-        """Bring the engine up to the ledger's revision, or schedule this if it would take long."""
+        """Bring the engine up to the ledger's revision, or schedule this if it would take too long."""
         raise NotImplementedError
 
     def rebuild(self, ledger: Ledger) -> None:
@@ -70,8 +70,8 @@ class Engine:
 
     @property
     def outage(self) -> Unavailable | None:
-        """Reason why the last request to the engine failed; None if it succeeded. Reading this makes no
-        request.
+        """Reason why the last request to the engine failed; None if it succeeded. Reading this property makes
+        no request.
         """
         return None
 
@@ -82,8 +82,8 @@ class Engine:
 
     @property
     def is_indexing(self) -> bool:
-        """True while the engine builds its vector index. This may take long, and its progress cannot be
-        counted.
+        """True while the engine builds its vector index. This may take a long time, and its progress cannot
+        be measured.
         """
         return False
 
@@ -93,8 +93,8 @@ class Engine:
         return True
 
     async def wait_until_synced(self, seconds: float) -> None:
-        """Wait until the engine is synced, for at most ``seconds``. Raises local errors, for example if the
-        disk is full.
+        """Wait until the engine is synced, for at most ``seconds``. Raises errors of this machine, such as a
+        full disk.
         """
 
     def start_background_writer(self) -> None:
@@ -110,14 +110,12 @@ class Engine:
     # -- changes that leave the words of a note as they are --------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
-        """Prepare to store new file times of unchanged notes, within the ledger transaction of
-        ``revision``.
-        """
+        """Prepare to store new file times for unchanged notes, in the ledger transaction of ``revision``."""
 
     def before_relink(
         self, ledger: Ledger, resolved: Sequence[ResolvedLink], read: Collection[int], revision: int
     ) -> None:
-        """Prepare to store new link targets, within the ledger transaction of ``revision``.
+        """Prepare to store new link targets, in the ledger transaction of ``revision``.
 
         ``read`` contains the notes that have just been read and will be written to the engine anyway.
         """
@@ -125,7 +123,7 @@ class Engine:
     # -- segments of an index on this disk -------------------------------------------------------------
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish an index segment with these ``notes``; return False if the segment does not fit, so that a
+        """Publish an index segment with these ``notes``; return False if it does not fit, in which case a
         sync is needed.
         """
         segment.path.unlink(missing_ok=True)

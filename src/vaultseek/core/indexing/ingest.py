@@ -151,7 +151,7 @@ class Indexer:
         return changed
 
     def count_others(self, paths: Sequence[str]) -> int:
-        """Return how many notes the ledger has, not counting the notes at ``paths``."""
+        """Return the number of notes in the ledger, without the notes at ``paths``."""
         return self._ledger.counts().notes - len(self._ledger.notes.hashes(paths))
 
     def sync_again(self) -> None:

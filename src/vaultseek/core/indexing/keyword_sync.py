@@ -52,7 +52,7 @@ class KeywordSync(Engine):
             self.rebuild(ledger)
 
     def add(self, ledger: Ledger, segment: PreparedSegment, notes: Sequence[int]) -> bool:
-        """Publish an index segment with these ``notes``; return False if the segment does not fit, so that a
+        """Publish an index segment with these ``notes``; return False if it does not fit, in which case a
         sync is needed.
 
         A segment fits if the index already has all other notes.

@@ -37,7 +37,7 @@ class ModelSource:
         """Start the workers that the vaults with these index folders used last; without index folders, start
         the default worker.
 
-        Models take long to load, so workers are started before the vaults are opened.
+        Models load slowly, so workers are started before the vaults are opened.
         """
         shares = [kept_share(directory) or 0.0 for directory in directories] or [0.0]
         for share in shares:
@@ -89,8 +89,8 @@ T = TypeVar("T")
 
 
 def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None:
-    """Return the share of a vault's notes that are not in English, read from the vault's ledger; None without
-    notes.
+    """Return the share of a vault's notes that are not in English, read from the vault's ledger; None if
+    there are no notes.
     """
     rows = ledger.select("SELECT id, path FROM notes ORDER BY path")
     ids = [number for number, path in rows if is_markdown(path)] or [number for number, _ in rows]
@@ -102,7 +102,7 @@ def share_of_ledger(ledger: Ledger, count: Callable[[str], int]) -> float | None
 def share_of_folder(root: Path, exclude: Sequence[str], count: Callable[[str], int]) -> float | None:
     """Return the share of notes that are not in English, read from the files of a vault without an index.
 
-    Returns None without notes.
+    Returns None if there are no notes.
     """
     paths = sorted(file.path for file in scan(root, Ignore(root, tuple(exclude))) if is_markdown(file.path))
     return foreign_share(_beginnings(root, _sample(paths)), count) if paths else None

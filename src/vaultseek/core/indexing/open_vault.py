@@ -50,7 +50,7 @@ def open_folder(directory: Path, root: Path) -> IO[bytes]:
     """Lock the index folder of the vault at ``root``, and remove links and other entries that do not belong
     there. Return the lock.
 
-    Raises AlreadyRunning if another process uses the folder, and OSError.
+    Raises OSError, or AlreadyRunning if another process uses the folder.
     """
     lock = paths.lock_directory(paths.private_directory(directory))
     try:
@@ -158,8 +158,8 @@ class OpenVault:
         """Open the index in ``directory``, or create an empty one. Call the indexer's ``load`` next.
 
         ``models`` are the vault's models; without models, only ``spec`` is used. ``pool`` has the workers for
-        other models: the second space's model, and a former model whose store still answers. Raises
-        AlreadyRunning if another process uses the index, and OSError.
+        other models: the second space's model, and a former model whose store still answers. Raises OSError,
+        or AlreadyRunning if another process uses the index.
         """
         with contextlib.ExitStack() as files:
             files.enter_context(open_folder(directory, options.root))
@@ -250,7 +250,8 @@ class OpenVault:
         return merge_step(self.engine, purge=purge)
 
     async def forget_outdated_vectors(self) -> None:
-        """Delete from the ledger the vectors of texts that no longer occur in any note, if there are many."""
+        """Delete outdated vectors from the ledger if there are many: those of texts that no note contains any
+        more."""
         fingerprints = {self.embedding.spec.fingerprint}
         if self.spaces.second is not None:
             fingerprints.add(self.spaces.second.model.fingerprint)

@@ -35,7 +35,7 @@ PROCESSES = 4
 NOTE_SECONDS = READER_NOTE_SECONDS
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.core.indexing.reader_process")
 MERGED_HERE_NOTES = 4096
-"""Minimum number of notes read by a merge of segments at which the merge runs in a separate process."""
+"""Minimum number of notes that a merge of segments must read to run in a separate process."""
 _END_SECONDS = 1.0
 """Maximum seconds that a reader may take to exit after it has closed its pipe."""
 _MERGER = {"root": "", "counter": "", "window": 0, "max_bytes": 0, "files": None}

@@ -42,8 +42,8 @@ def compare_vault(
 def looks_unmounted(changes: Changes, ledger: Ledger, root: Path) -> bool:
     """True if so many notes disappeared at once that the vault is probably unmounted, not emptied.
 
-    Notes that are still in the folder ``root`` were excluded on purpose. New notes also show that the vault
-    is mounted: a different branch has different notes, while an empty mount point has none. A Git repository
+    Notes that are still in the folder ``root`` do not count as disappeared, because they were excluded on
+    purpose. New notes show that the vault is mounted, because an empty mount point has none. A Git repository
     is never considered unmounted, because a branch may have few notes.
     """
     if os.path.lexists(root / ".git"):

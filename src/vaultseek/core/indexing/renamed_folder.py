@@ -41,7 +41,7 @@ def former_root(root: Path) -> Path | None:
 def take_index(former: Path, root: Path) -> None:
     """Move the index and measurements of a renamed vault from its path ``former`` to its new path ``root``.
 
-    Raises AlreadyRunning if the index is open, and OSError.
+    Raises OSError, or AlreadyRunning if the index is open.
     """
     directory = paths.vault_data_directory(former)
     with paths.lock_directory(directory):

@@ -62,7 +62,7 @@ class SecondSpace(Embedding):
         self.model = model
         self.asked = asyncio.Event()
         """Event that is set when the space is queried, so that pending changes are embedded while its model
-        is loaded."""
+        is in memory."""
         self.problem: str | None = None
         """Reason why the space's vectors cannot be computed or stored at the moment."""
         self._is_remote = is_remote

@@ -115,7 +115,7 @@ class EmbeddingSpaces:
     def lag_reason(self, text: str) -> Reason | None:
         """Return why many notes are missing from the space that answers ``text``; None if few are missing.
 
-        A few passages without a vector come from recent saves and are not reported.
+        A few passages without a vector are normal after a save, and are not reported.
         """
         space, counts = self.second_for(text), self._ledger.counts()
         if space is not None:

@@ -37,8 +37,8 @@ class Activity:
         return counts.pending + self.notes_left
 
     def share(self, counts: Counts, *, vectors: bool = True) -> float:
-        """Return the share of indexing that is done, from 0 to 1, counting notes read and, with ``vectors``,
-        texts embedded.
+        """Return the share of indexing that is done, from 0 to 1. It counts the notes read and, with
+        ``vectors``, the texts embedded.
 
         An unread note is assumed to have as many texts as the average note read so far.
         """

@@ -16,7 +16,7 @@ class Storage:
     """
 
     has_folder: ClassVar[bool] = True
-    """False if the notes are on another machine, which then also writes the index."""
+    """False if the notes are on another machine, which also writes the index."""
 
     def open_ledger(self, directory: Path) -> Ledger:
         """Open the ledger in the index folder. Raises OSError or Unavailable."""

@@ -217,8 +217,8 @@ class Unembedded:
         return [item for item in items if revisions.get(item.note, item.revision) <= item.revision]
 
     def key(self, item: Item) -> str:
-        """Return the key of the item's vector. For an item without text, return "", which no vector has as
-        its key.
+        """Return the key of the item's vector; for an item without text, "", which is never the key of a
+        vector.
         """
         return "" if item.text is None else f"{self.key_prefix}{item.text.key}"
 

@@ -1,4 +1,4 @@
-"""Find the headings and blocks of a note that links can name, and the positions of the note's tags."""
+"""Find the positions in a note of its tags and of the headings and blocks that links can name."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -54,7 +54,8 @@ class Anchors:
         return None
 
     def section_end(self, at: int) -> int:
-        """Return the index of the first heading after the section of heading number ``at``."""
+        """Return the index of the first heading after a section. ``at`` is the index of the section's own
+        heading."""
         return self._ends[at]
 
     def _chain_to(self, last: int, names: Sequence[str], keys: Sequence[str]) -> list[int]:

@@ -23,7 +23,7 @@ from vaultseek.core.notes.vocabulary import SyncedNames, Vocabulary
 from vaultseek.store.ledger import Ledger
 
 INSIDE = 3
-"""Number of match grades for names that contain the typed text as written, without fuzzy matches."""
+"""Number of match grades without fuzzy matches: the name contains the typed text as written."""
 Kind = Literal["note", "heading", "tag", "property", "value"]
 """Kinds of completions read from the ledger; for blocks, see ``complete_blocks``."""
 PartKind = Literal["heading", "block", "file"]

@@ -36,7 +36,7 @@ LEAST_CERTAINTY = 0.01
 SHINGLE = 4
 """Number of words in each run of words by which passages are compared."""
 DOUBLE = 0.6
-"""Minimum share of a passage's runs of words already in the evidence at which the passage counts as a near
+"""Minimum share of a passage's word runs that must be in the evidence for the passage to count as a near
 duplicate."""
 CUT_TOKENS = 40
 """Minimum length of a shortened passage, in tokens. A passage that would be shorter is left out."""
@@ -168,9 +168,9 @@ class Evidence:
 def pack_context(trace: Trace, ledger: Ledger, budget: int) -> JSON:
     """Return the most useful evidence that fits into ``budget`` tokens.
 
-    Passages are taken in the order of their expected use, each once, together with neighbours that complete a
-    section. The last passages are cut between sentences. Evidence is sorted by note and line, or by time if
-    the question asks about time.
+    Each passage is taken once, the most useful first, together with neighbours that complete a section. The
+    last passages are cut between sentences. Evidence is sorted by note and line, or by time if the question
+    asks about time.
     """
     passages = sorted(_passages(trace, ledger), key=lambda each: -each.use)[: WEAK if trace.weak else None]
     sections: dict[int, Section] = {}

@@ -32,7 +32,7 @@ TEMPLATE_NOTES = 20
 """Minimum number of notes in which a shingle must occur to count as part of a template."""
 OWN_SHINGLES = 10
 """Number of additional unique shingles that each note is assumed to have, so that short notes must share more
-text."""
+text to be similar."""
 COMPARED_NOTES = 20_000
 """Maximum size of a vault, in notes, at which all notes are compared in meaning. In larger vaults, only notes
 that share text are compared."""

@@ -99,8 +99,8 @@ def similar_names(name: str, completer: VaultCompleter) -> list[str]:
 
 
 def similar_files(name: str, completer: VaultCompleter, *, notes: bool = False) -> list[JSON]:
-    """Return the files whose names are most similar to ``name`` or, if no name is similar, to one of its
-    words.
+    """Return the files whose names are most similar to ``name`` or, if no name is similar, to a word in
+    ``name``.
 
     The files are notes or, if ``name`` has an extension and ``notes`` is false, files with that extension.
     """

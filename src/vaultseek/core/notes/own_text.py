@@ -32,9 +32,9 @@ class OwnText:
     """A note without the parts that many notes of the vault share.
 
     Shared names, headings and properties are removed from ``row``, and shared sentences from ``opening``.
-    ``links`` maps the path of each linked note to a weight from 0 to 1. A link that every note of a kind has
-    gets the weight 0. ``parents`` are linked notes whose link is the only one in a line or property of a
-    template, as in ``up: [[Log]]``. Each is mapped to the number of notes with this link in this line or
+    ``links`` maps the path of each linked note to a weight from 0 to 1. A link gets the weight 0 if every
+    note of a kind has it. ``parents`` are linked notes whose link is the only one in a line or property of a
+    template, as in ``up: [[Log]]``. Each is mapped to the number of notes with this link in the same line or
     property.
     """
 
@@ -57,7 +57,7 @@ class _Part(NamedTuple):
 
 
 def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
-    """Return the part of a note that many other notes do not share; if all of it is shared, return the whole
+    """Return a note without the parts that many other notes share; if they share all of it, return the whole
     note.
     """
     links = ledger.links.from_notes([row.id])

@@ -111,8 +111,8 @@ class Vault:
 
 
 def all_moves(moves: Mapping[str, str], names: Names) -> dict[str, str]:
-    """Return the moves of single files that follow from these moves of files and folders. Raises
-    UsageError.
+    """Convert moves of files and folders to moves of single files. Raises UsageError for a new path that is
+    not allowed.
     """
     files: dict[str, str] = {}
     for old, new in moves.items():
@@ -296,7 +296,8 @@ def note_edits(note: Note, targets: Moves) -> Iterator[Edit | None]:
 def link_edit(
     path: str, link: Link, written: Place | None, target: str | None, lines: Sequence[str]
 ) -> Edit | None:
-    """Return the edit that replaces the target of a link; None if the target cannot be written there."""
+    """Return the edit that replaces the target of a link; None if ``target`` cannot be written in this kind
+    of link."""
     if target is None or written is None:
         return None
     old = lines[written.line - 1][written.start : written.end]
@@ -386,10 +387,11 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
 def with_links_to_headings(
     edits: Sequence[Edit], vault: Vault, texts: Mapping[str, Mapping[int, str]] = MappingProxyType({})
 ) -> list[Edit]:
-    """Return ``edits``, and further edits for the links to headings that ``edits`` change.
+    """Return ``edits``, and edits for all links to the headings that ``edits`` change.
 
-    An edit changes a heading if it replaces the heading's text or a link in it. ``texts`` maps a path to a
-    dict from heading number to new text, for headings whose new text does not follow from ``edits``.
+    An edit changes a heading if it replaces the heading's text or a link in the heading. ``texts`` maps a
+    path to a dict from heading number to new text, for headings whose new text does not follow from
+    ``edits``.
     """
     by_path: dict[str, dict[Place, Edit]] = {}
     for edit in edits:
@@ -525,10 +527,10 @@ def heading_links(
     texts: Mapping[int, str],
     leading: Collection[Place | None] = (),
 ) -> Iterator[Edit]:
-    """Yield the edits for a note's links to changed headings of the note at ``path``.
+    """Yield the edits that update one note's links to changed headings of the note at ``path``.
 
-    ``texts`` maps heading numbers to new heading texts. ``leading`` holds the positions of links to that
-    note; links without a target lead to their own note.
+    ``texts`` maps heading numbers to new heading texts. ``leading`` has the positions of the links that lead
+    to ``path``. A link without a target leads to the note that contains it.
     """
     seen = set()  # all links through one reference definition are written at the same position
     for link in note.links:
@@ -585,7 +587,7 @@ def tag_edits(note: Note, old: str, new: str) -> Iterator[Edit]:
 
 
 def checked_path(path: str) -> str:
-    """Return ``path`` if it is a valid path to which a note may be moved. Raises UsageError."""
+    """Check and return the new path of a note. Raises UsageError if it is not a path inside the vault."""
     parts = path.split("/")
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
         raise UsageError(f"{quote(path)} is not a path inside the vault; give one relative to it")
@@ -593,7 +595,7 @@ def checked_path(path: str) -> str:
 
 
 def checked_name(name: str) -> str:
-    """Return ``name`` if it is a valid name or path for a note, as entered by a person. Raises UsageError."""
+    """Check and return a note's name or path that a person entered. Raises UsageError if it is not valid."""
     last = name.rpartition("/")[2].removesuffix(NOTE_SUFFIX)
     if not last:
         raise UsageError("a note needs a name; type one")
@@ -605,10 +607,9 @@ def checked_name(name: str) -> str:
 
 
 def file_name(name: str, old: str) -> str:
-    """Return the path of the file ``old`` after it is renamed to ``name``, which may be a path without
-    extension.
+    """Return the new path of the file ``old``. ``name`` is the new name or path, with or without extension.
 
-    Raises UsageError if ``name`` has the extension of another kind of file, unless the file is a note.
+    Raises UsageError if ``name`` has a different known extension, unless ``old`` is a note.
     """
     name, suffix = name.strip(), _suffix(old)
     folder = "" if "/" in name else old[: old.rfind("/") + 1]
@@ -625,5 +626,5 @@ def _suffix(path: str) -> str:
 
 
 def as_moves(pairs: Iterable[tuple[str, str]]) -> dict[str, str]:
-    """Return the moves in a request as a mapping from old to new path. Raises UsageError."""
+    """Return a request's moves as a dict from old to new path. Raises UsageError for an invalid path."""
     return {old: checked_path(new) for old, new in pairs}

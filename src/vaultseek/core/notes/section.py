@@ -1,4 +1,4 @@
-"""Read the lines below one heading of a note, as an agent sees them, with the blocks among those lines."""
+"""Read the lines below a heading, as displayed to an agent, and find the blocks in these lines."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,10 +14,10 @@ from vaultseek.store.ledger import Ledger
 
 WHOLE = frozenset(("code", "html", "list", "math", "quote", "table"))
 """Kinds of blocks that must not be cut, because a part could mislead: for example, a table row without the
-table's head."""
+table's header."""
 COLONS = (":", "\N{FULLWIDTH COLON}")
 NEAR = 2
-"""Number of passages on each side of a passage that are first searched for the borders of its section.
+"""Number of passages to search first, on each side of a passage, for the borders of its section.
 
 If a border is not found, the search is repeated with four times as many passages."""
 _CALLOUT = re.compile(r"(?:[ ]{0,3}>[ ]?)+\[!([\w-]+)\]")
@@ -29,10 +29,10 @@ _STRIKE = re.compile(r"(?<!~)~~(?!~)|</?(?:del|s|strike)\b", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Lines of a note that must not be separated, such as a table, and the line that introduces them.
+    """Lines of a note that must not be separated, such as a table and the line that introduces it.
 
     ``first_line`` is the first line after the introduction. ``opening`` is text without which a part of the
-    block is unclear: a table's head, a callout's title, or the sentence that introduces a list.
+    block is unclear: a table's header, a callout's title, or the sentence that introduces a list.
     ``opening_line`` is the line of the opening.
     """
 
@@ -44,7 +44,7 @@ class Block:
 
     @property
     def head_line(self) -> int:
-        """Last line of the block's introduction or head; the line before the block if it has neither."""
+        """Last line of the block's introduction or header; the line before the block if it has neither."""
         return max(self.opening_line, self.first_line - 1) if self.opening else self.start_line - 1
 
     @property
@@ -133,9 +133,10 @@ def _last_sentence(line: str) -> str:
 
 
 def section_of(outline: Sequence[int], position: int, ledger: Ledger) -> dict[int, Section]:
-    """Return a dict from the number of each passage in the section around ``position`` to that section.
+    """Find the section around ``position``. Return a dict from the number of each passage in it to the
+    section.
 
-    ``outline`` has the numbers of all passages in the note.
+    ``position`` is an index in ``outline``, the numbers of all passages in the note.
     """
     reach = NEAR
     while True:
@@ -158,7 +159,7 @@ def _is_below(chunk: Chunk | None, own: Chunk) -> bool:
 
 
 def is_one_section(first: Chunk, second: Chunk) -> bool:
-    """True if two passages of a note have the same headings and are in the same part of its file."""
+    """True if two passages of a note have the same headings and are in the same part of the file."""
     return (first.heading_path, first.place) == (second.heading_path, second.place)
 
 

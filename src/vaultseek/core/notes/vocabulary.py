@@ -85,9 +85,7 @@ class Vocabulary:
         self._revision = revision
 
     def put(self, note: int, tags: str, properties: str) -> None:
-        """Count the tags and properties of a note, both given as JSON, in place of the note's previous
-        ones.
-        """
+        """Count the new tags and properties of a note instead of its previous ones. Both are JSON text."""
         self._put_tags(note, tags)
         self._put_properties(note, properties)
 
@@ -178,8 +176,8 @@ more.
 
 If more notes have changed, their names are merged into the ranked list. Merging is slow."""
 RECENT_PART = 16
-"""Divisor for the limit in a large vault: if the number of ranked names divided by this is above
-``RECENT_NOTES``, the quotient is the limit."""
+"""Divisor of the number of ranked names. If the quotient is above ``RECENT_NOTES``, as in a large vault, it
+replaces that limit."""
 
 NamesOfRow = Callable[..., Iterable[Named]]
 """Function that returns the names of a note, given its id and its other columns."""
@@ -212,7 +210,8 @@ class SyncedNames:
         return len(self._changed) > max(RECENT_NOTES, len(self._ranked) // RECENT_PART)
 
     def complete(self, typed: str, limit: int, grades: int | None = None) -> list[Match]:
-        """Return the best completions for the typed text, using only the first ``grades`` match grades."""
+        """Return the best completions of the typed text. Matches beyond the first ``grades`` grades are left
+        out."""
         grades = grades or self._grades
         with self._lock:
             self._sync()
@@ -223,7 +222,7 @@ class SyncedNames:
     def rank_recent(self) -> None:
         """Read the names if necessary, and rank the names of changed notes if there are many.
 
-        This is slow in a large vault; completion requests are answered while it runs.
+        This is slow in a large vault, but does not block completion requests.
         """
         with self._ranking:
             with self._lock:

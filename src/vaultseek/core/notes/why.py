@@ -30,8 +30,7 @@ BY_WORD_ONLY = Reason("not_searched", "a query that consists of identifiers is s
 
 
 async def why(row: NoteRow, request: SearchRequest, vault: SearchedVault) -> JSON:
-    """Return whether the search found the note ``row`` or which stage dropped it, and the result of each
-    stage.
+    """Return the search's verdict on the note ``row``, with the reason and the result of each stage.
 
     ``verdict`` is ``found``, ``filtered`` (a condition excludes the note), ``no_lane`` (no lane proposed it),
     ``below_limit`` (it ranked below the end of the answer) or ``cut`` (its score or confidence is too low).

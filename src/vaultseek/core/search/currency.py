@@ -76,9 +76,7 @@ class Currency:
 
 
 def currency_of_line(line: int, row: NoteRow) -> Currency | None:
-    """Return why one line in a current note is no longer valid; None unless the line's paragraph is struck
-    out.
-    """
+    """Return the reason why a line in a current note is no longer valid; None unless it is struck out."""
     for first, last in row.stated.struck:
         if first <= line <= last:
             lines = f"line {first} is" if first == last else f"lines {first} to {last} are"
@@ -123,11 +121,11 @@ def currency_of_paths(paths: Iterable[str], ledger: Ledger, rules: Rules, today:
 
 
 def last_successors(path: str, successors: Successors) -> tuple[list[str], bool]:
-    """Return the last notes of all chains of successors that begin at a note, and whether all chains lead
-    back to that note.
+    """Follow all chains of successors from the note at ``path``. Return their last notes, and whether all
+    chains lead back to the note.
 
     If a chain enters a cycle, its last note is the one whose successor closes the cycle. If all chains lead
-    back to the note, the notes returned are the successors that the note itself names.
+    back to the note, its direct successors are returned instead of last notes.
     """
     last: list[str] = []
     seen = {path}
@@ -202,7 +200,7 @@ def _listed(names: Sequence[str]) -> str:
 def placed(
     results: Sequence[Candidate], query: Evidence
 ) -> tuple[Sequence[Candidate], Mapping[str, Currency]]:
-    """Move successors before the notes that they replace, except in a list of notes.
+    """Move successors before the notes that they replace, unless the query has only filters.
 
     Returns the results and a dict from the paths of outdated notes to their ``Currency``. Only
     results up to the limit are examined.

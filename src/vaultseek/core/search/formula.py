@@ -35,10 +35,10 @@ Floats = NDArray[np.floating[Any]]
 Number = TypeVar("Number", float, Floats)
 
 SCALE_NOTES = 200
-"""Number of a lane's best notes that determine the scale of its scores. The lane returns the scores of these
-notes even if only a different lane proposes them."""
+"""Number of a lane's best notes that determine the scale of its scores. Every lane retrieves at least this
+many notes."""
 ROUNDING = 1e-6
-"""Standard deviation of cosines below which they count as equal: the rounding error of float32."""
+"""Standard deviation below which all cosines count as equal: the rounding error of float32."""
 KEYWORD_PASSAGE_SHARE = 0.35
 """Weight of a note's best passage in its keyword score, because one section of a long note may be the
 answer."""
@@ -94,8 +94,8 @@ CONTEXT_SHARE = 0.6
 """Weight of the words around a link as evidence for the linked note; the rest is the weight of that note's
 title and headings."""
 FIRST_NEIGHBOUR_SHARE = 0.05
-"""Minimum share of the query's words assumed around a link to or from the first note, whose neighbours matter
-even if the text around the link has none of the words."""
+"""Minimum share of the query's words assumed around a link to or from the first note. Neighbours of that note
+matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note whose name shares only the stem of a query word, as a share of the lowest score
 among notes that have the word itself."""
@@ -107,8 +107,8 @@ PINNED_GAIN = 2.0
 """Gain of a note pinned to the query, as a share of the best score; it is the largest of all gains."""
 SAME_QUERY_GAIN, OPENED_GAIN = 1.4, 0.2
 """Maximum gains of a note that was opened before: from the same query, and from a similar query. Both gains
-are shares of the best score. The second one is roughly the difference between two notes whose scores in the
-better lane are one standard deviation apart."""
+are shares of the best score. The second gain is roughly the difference between two notes whose scores in a
+trusted lane are one standard deviation apart."""
 
 RECENCY_SHARE = 0.25
 """Share of a score to which the recency factor applies. The best scores are close together: a change of a
@@ -116,7 +116,7 @@ tenth of the whole score would move a note by several ranks."""
 
 MEANING_CURVE = DEFAULT.meaning_curve
 WORDS_CURVE = (-5.0, 6.8)
-"""Intercept and slope of the logistic curve from word coverage to confidence; ``MEANING_CURVE`` is the one
+"""Intercept and slope of the logistic curve from word coverage to confidence; ``MEANING_CURVE`` is the curve
 for cosines.
 
 Both curves are fitted on the development sets, with questions from other sets as unanswerable questions.
@@ -132,8 +132,8 @@ PREFIX_NAME_CONFIDENCE = 0.5
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55
 """Minimum confidence from meaning alone, and minimum share of the query's words, weighted by idf.
 
-If none of the best notes reaches either minimum, the answer is weak. A note with only one of several query
-words, a common one, does not reach the second minimum.
+If none of the best notes reaches either minimum, the answer is weak. A note with only one common word out of
+several query words does not reach the second minimum.
 """
 
 
@@ -187,11 +187,10 @@ def semantic_score(passages: Floats, notes: Floats, deviation: float) -> Floats:
 def keyword_scale(scores: Sequence[float] | Floats, population: float, few: float = 0.0) -> Scale:
     """Return the scale of the keyword lane's scores.
 
-    ``scores`` are the best keyword scores of ``population`` notes, in descending order. The scale's unit does
-    not depend on the lower scores; if it did, notes that have a word by chance would be far above the rest.
-    If few notes have the whole query, the best score counts as much as a score
-    that singles out one note, even if the best score is low. ``few`` is the result of
-    :func:`certainty_of_few`.
+    ``scores`` are the best keyword scores among ``population`` notes, in descending order. The scale's unit
+    does not depend on the lower scores; if it did, notes that have a word by chance would be far above the
+    rest. If few notes have the whole query, the best score counts as much as a score that singles out one
+    note, even if the best score is low. ``few`` is the result of :func:`certainty_of_few`.
     """
     minimum = scores[SCALE_NOTES - 1] if len(scores) >= SCALE_NOTES else 0.0
     singled_out = math.log(max(population, 2))
@@ -334,8 +333,8 @@ def shown_score(values: Floats, best: float) -> Floats:
 
 
 def exact_name_score(score: Number, best: float) -> Number:
-    """Return scores for notes whose name is the query: above the ``best`` score, in the order of their own
-    scores.
+    """Return scores for notes whose name is the query: above the ``best`` score, in the order of their
+    previous scores.
     """
     return best * (1 + EXACT_NAME_STEP) + EXACT_NAME_STEP * score
 
@@ -358,8 +357,8 @@ def link_strength(score: float, seed_degree: int, neighbour_degree: int) -> floa
 def link_evidence(strength: float, context: float, own: float, *, of_first: bool = False) -> float:
     """Combine the strength of a link with the query words found around it and in the linked note's own names.
 
-    ``context`` and ``own`` are the shares of the query's words in the two places. ``of_first`` is true if the
-    link joins the note to the first note.
+    ``context`` and ``own`` are the shares of the query's words in the two places. ``of_first`` is true for a
+    link to or from the first note.
     """
     share = CONTEXT_SHARE * context + (1 - CONTEXT_SHARE) * own
     return strength * (max(share, FIRST_NEIGHBOUR_SHARE) if of_first else share)
@@ -380,8 +379,8 @@ def recency_gain(age_days: Floats, tiers: Iterable[tuple[float, float]]) -> Floa
 def name_share(of_query: float, of_name: float) -> float:
     """Return how well a name matches the query, from 0 to 1.
 
-    ``of_query`` is the share of the query that the matched words make up; ``of_name``, which counts less, is
-    their share of the name.
+    ``of_query`` is the matched words' share of the query; ``of_name`` is their share of the name, which
+    counts less.
     """
     return of_query**2 * math.sqrt(of_name)
 
@@ -395,8 +394,8 @@ def confidence(
     """Return the probability that each note answers the query, from 0 to 1.
 
     A passage with the query's meaning (``cosines``) is enough, and so are most of the query's words, weighted
-    by idf (``coverages``). The result is 1 minus the product of both error probabilities. A NaN marks a note
-    that the lane does not know. Meaning is weighted by ``reading``, the share of the query that the model
+    by idf (``coverages``). The result is 1 minus the product of both error probabilities. NaN means that the
+    lane has no value for the note. Meaning is weighted by ``reading``, the share of the query that the model
     reads, because some passage is always nearest to a vector of random letters.
     """
     wrong: Floats = (1 - reading * _logistic(meaning_curve, cosines)) * (

@@ -4,9 +4,9 @@ Scores from different lanes cannot be compared, and neither can one lane's score
 distance from the other good scores, in standard deviations, can be compared. A lane that has the answer puts
 it far ahead of its hundredth note; a lane without the answer has a hundred notes with similar scores.
 
-With ``rrf``, the contribution of a note unknown to the lane is subtracted from each contribution. So a lane
-without an answer, whose notes are all close together, decides little. With ``linear``, an unknown note gets
-0. The arithmetic is in ``formula.py``.
+With ``rrf``, the contribution that a note with the minimum score would have is subtracted from each
+contribution. So a lane without an answer, whose notes are all close together, decides little. With
+``linear``, an unknown note gets 0. The arithmetic is in ``formula.py``.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class Part(NamedTuple):
     """The contribution of one lane to each candidate's score, as columns over the candidates.
 
     ``rank`` is 1-based, or 0 for a note that the lane knows but did not propose; ``fused_rank`` is the rank
-    used in the formula. All values are 0 for an unknown note. ``gain`` is the contribution minus the
-    contribution of an unknown note, and minus the overlap with the other lane (:func:`formula.agreement`).
+    used in the formula. All values are 0 for an unknown note. ``gain`` is the contribution minus two amounts:
+    the contribution that a note with the minimum score would have, and the overlap with the other lane
+    (:func:`formula.agreement`).
     """
 
     known: Bools
@@ -195,12 +196,12 @@ class Table:
     """The candidates of a search: a row for each note, and columns of numbers.
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
-    ``figures`` are the factors and sums that the signals applied to the score, under their names in the
+    ``figures`` are the factors and addends that the signals applied to the score, under their names in the
     answer. ``facts`` are the inputs of the signals. ``confidence`` (from 0 to 1), ``exact``, ``eligible`` and
     ``doubtful`` judge each note by itself. They are set by ``matching.py``; before that, every note matches.
     ``words`` maps each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the
-    note with the strongest link to it, and ``links`` maps a note's id to a dict: from the ids of the best
-    notes linked with it to the strengths of these links.
+    note with the strongest link to it, and ``links`` maps a note's id to its links with the best notes: a
+    dict from the best note's id to the strength of the link.
     """
 
     ids: Ints
@@ -424,8 +425,8 @@ def _is_trust_measured(settings: SearchSettings) -> bool:
 
 
 def best_first(notes: Ints, scores: Floats, paths: Paths | None = None) -> tuple[Ints, Floats]:
-    """Return the notes and their scores, best first. Notes with equal scores are sorted by path, or else by
-    id.
+    """Return the notes and their scores, best first. Notes with equal scores are sorted by path, or by id if
+    ``paths`` is None.
     """
     order = np.lexsort((notes, -scores))
     if paths is not None:

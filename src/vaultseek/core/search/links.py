@@ -31,8 +31,7 @@ from vaultseek.store.ledger import Ledger, NoteRow
 SEEDS = 8
 """Number of the direct lanes' best notes whose linked neighbours are considered."""
 SEED_NEIGHBOURS = 200
-"""Maximum number of neighbours of a note whose links count as evidence. The links of a hub with more
-neighbours are ignored."""
+"""Number of neighbours above which a note is a hub. A hub's links do not count as evidence."""
 ENDING_CHARS = 2
 """Maximum number of letters by which the endings of two forms of a word may differ."""
 BEGINNING_CHARS = 4
@@ -151,8 +150,8 @@ def neighbour_evidence(
     ledger: Ledger,
     allowed: NoteIds | None,
 ) -> Neighbours:
-    """Return the evidence for every note linked with one of the ``leaders``, which map the ids of the best
-    notes to their scores, best first.
+    """Return the evidence for every note linked with one of the best notes. ``leaders`` maps the best notes'
+    ids to their scores, best first.
 
     ``words`` maps the query's words to their weights. The evidence for a neighbour has three parts: the score
     of the best note linked with it, reduced if either note has many links; the query's words around the link,

@@ -15,7 +15,8 @@ from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
 
 PROPERTIES_LEAD = 0.5
-"""Share of the properties' keyword score below which the best passage is replaced by the properties."""
+"""Minimum keyword score of the best passage, as a share of the properties' score. Below it, the properties
+are shown instead."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
 """Minimum numbers of characters and of letters in a passage. A passage below both minimums is shown only if
 the note has no other passage."""

@@ -75,7 +75,8 @@ class Searcher:
     """Search engine for one vault.
 
     Successive steps run in one thread, because switching threads takes longer than many of the steps. A
-    search by words enters a thread once, a hybrid search twice, with the semantic worker in between.
+    search by words enters a thread once. A hybrid search enters one twice, before and after the semantic
+    worker answers.
     """
 
     def __init__(self, vault: SearchedVault) -> None:

@@ -45,7 +45,7 @@ SIGNALS: tuple[Signal, ...] = (
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)
 """Signals used to choose the best notes, whose linked neighbours are then considered."""
 LATEST_OPENS = 100
-"""Number of most recently opened notes that come first in a list of notes."""
+"""Number of most recent opens that affect the order of results for a query with only filters."""
 
 
 def rank(query: Evidence) -> Ranking:
@@ -161,7 +161,7 @@ class Candidate(NamedTuple):
 
     @property
     def confidence(self) -> float:
-        """Probability that the note answers the query; 1 in a list of notes."""
+        """Probability that the note answers the query; 1 if the query has only filters."""
         return float(self.ranking.notes.confidence[self.row])
 
     @property

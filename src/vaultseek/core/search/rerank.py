@@ -16,7 +16,8 @@ from vaultseek.store.ledger import NoteRow
 async def rerank(query: Evidence, results: Sequence[Candidate]) -> tuple[Sequence[Candidate], Reason | None]:
     """Return the results with the first ``rerank_top_n`` reranked.
 
-    Results that were not read in time keep their positions; the reason is then returned as well.
+    Results that were not read in time keep their positions. The second value is the reason, or None if all
+    were read.
     """
     parsed, settings = query.parsed, query.settings
     first, rest = results[: settings.rerank_top_n], results[settings.rerank_top_n :]
@@ -55,7 +56,7 @@ def reorder(first: Sequence[Candidate], scores: Sequence[float | None]) -> list[
     """Sort the candidates ``first`` by ``scores``, best first. Candidates without a score keep their
     positions.
 
-    The fused scores do not move with the candidates, so that they still decrease down the list.
+    The fused scores stay in place, so that they still decrease down the list.
     """
     scored = [(position, score) for position, score in enumerate(scores) if score is not None]
     order = list(first)

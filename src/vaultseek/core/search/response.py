@@ -57,7 +57,7 @@ class Trace:
     named: Set[int] = frozenset()
 
     def certainty(self, candidate: Candidate) -> float:
-        """Return the probability, from 0 to 1, that this result is right; 1 in a list of notes."""
+        """Return the probability, from 0 to 1, that this result is right; 1 if the query has only filters."""
         listing = self.query.parsed.is_listing
         return 1.0 if listing else self.certainties.get(candidate.about.id, 0.0)
 
@@ -194,8 +194,8 @@ def _passage(chunk: Chunk, snippet: Preview) -> JSON:
 def search_method(lanes: Collection[str], partial: Collection[str] = ()) -> str:
     """Return one word for how a result was found: ``hybrid`` if found by both words and meaning.
 
-    While any lane is in ``partial``, no result is called hybrid. An incomplete lane is not named if the other
-    lane is complete.
+    If any lane is in ``partial``, no result is called hybrid. An incomplete lane is named only if no complete
+    lane found the result.
     """
     direct = [name for name in DIRECT_LANES if name in lanes]
     if LANES.isdisjoint(partial) and len(direct) > 1:

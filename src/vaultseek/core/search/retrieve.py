@@ -24,8 +24,8 @@ from vaultseek.store.keyword.index import KeywordAnswer
 
 LATE = Reason("deadline", "not ready by the request's deadline")
 MOST_TIES = 1000
-"""Maximum number of additional notes retrieved because their scores equal the last retrieved note's. Without
-them, the order of indexing would decide among equal notes."""
+"""Maximum number of notes retrieved beyond the limit because they have the same score as the last note within
+it. Otherwise the order of indexing would decide between these notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +117,8 @@ def wants_semantic(parsed: ParsedRequest) -> bool:
 async def ask_semantic(parsed: ParsedRequest, allowed: NoteIds | None, vault: SearchedVault) -> Retrieval:
     """Query the semantic worker for ``parsed.depth`` notes, if the semantic lane takes part in the request.
 
-    A question is answered by words alone if no installed model reads its language, or while few notes have
-    vectors, unless only meaning was requested.
+    If no installed model reads the query's language, or while few notes have vectors, the lane is left out.
+    This does not apply if the client requested a search by meaning only.
     """
     if not wants_semantic(parsed):
         return Retrieval()

@@ -48,7 +48,7 @@ class Selection(NamedTuple):
     """The candidates chosen as results, best first. ``nearest`` is the best candidate if nothing counts as a
     match.
 
-    ``weak`` is true if none of the best notes matches exactly, so that they are only the closest.
+    ``weak`` is true if none of the best notes matches exactly; the results are then only the closest notes.
     """
 
     results: Sequence[Candidate]
@@ -143,9 +143,9 @@ def certainties(
     weak: bool,
     doubtful: Bools | bool = False,
 ) -> list[float]:
-    """Return the certainty of each note, from 0 to 1, never above that of the note before it.
+    """Return the certainty of each note, from 0 to 1. It never exceeds the previous note's certainty.
 
-    ``scores`` are fractions of the best score. Notes after the first ten do not affect the notes above.
+    ``scores`` are fractions of the best score. Notes after the tenth do not affect the first ten.
     ``doubtful`` is true for notes that have only a word similar to the query's, or only stop words from the
     query.
     """
@@ -178,7 +178,7 @@ PRIOR = 4.0
 NEAR_COSINE = 0.75
 """Minimum cosine at which two queries count as having the same meaning."""
 AGENT_WEIGHT = 0.5
-"""Weight of an open by an agent relative to one by a person; agents open more notes than they need."""
+"""Weight of an open by an agent, relative to an open by a person. Agents open more notes than they need."""
 AGENTS = ("vaultseek.mcp",)
 
 

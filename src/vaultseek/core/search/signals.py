@@ -103,9 +103,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """Gain for a note that has the query's identifiers and phrases, in proportion to the share of them that
-    it has.
-    """
+    """Gain in proportion to the share of the query's identifiers and phrases that a note has."""
 
     figure = "anchors"
 
@@ -156,7 +154,7 @@ def notes_of(time: SpokenTime | None, ledger: Ledger) -> Collection[int]:
 
 
 class InTime(Signal):
-    """Gain for notes from the period that the question names. The gain never removes a note."""
+    """Gain for notes from the period that the question names. The other notes are kept."""
 
     figure = "time"
     adds = True
@@ -271,8 +269,8 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     ``name`` is how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
     ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
     name or, if there are none, all named notes. ``begun`` notes also come first, sorted by their values,
-    highest first. A ``misnamed`` note has a name with the query's stem but not the query's word; notes with
-    the ``own word`` have the word itself.
+    highest first. ``misnamed`` marks notes whose name has the query's stem but not its word; ``own word``
+    marks notes that contain this word.
     """
     shares, misnamed = match_names(query, notes)
     leading = query.fusion.first(LEADING_NOTES)
@@ -343,11 +341,11 @@ class FirstByName(Signal):
 
 
 def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return how well each note's name matches (:meth:`QueryWords.match`), and a dict from note id to the
-    query words for which the name has only a different word with the same stem.
+    """Return how well each note's name matches (:meth:`QueryWords.match`), and a dict from note id to query
+    words: those for which the name has only a different word with the same stem.
 
     Identifiers are not inflected and are ignored here. A query with more than ``PARTIAL_WORDS`` words matches
-    only a name equal to it. Query words are returned only for a finished query.
+    only a name equal to it. The dict is empty for an unfinished query.
     """
     shares = np.zeros(len(notes))
     misnamed: dict[int, frozenset[str]] = {}

@@ -52,11 +52,11 @@ _PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """Finder of a query's matches in text, for the query's regular expressions and index terms. Each of these
-    has the number of its query word.
+    """Finder of a query's matches in text. It searches for regular expressions and for index terms; ``words``
+    maps each term to the number of its query word.
 
-    Stop words count only if there is nothing else. In an unspaced script, a single character counts only if
-    it is alone in the query, not if it is part of a pair.
+    Stop words count only if the query has no other words. In a script without spaces, a single character
+    counts only if it is alone in the query, not as part of a pair.
     """
 
     span_finder: SpanFinder
@@ -65,8 +65,8 @@ class Matcher:
 
     @classmethod
     def of(cls, query: KeywordAnswer | str, span_finder: SpanFinder, patterns: Sequence[str] = ()) -> Matcher:
-        """Return the matcher for a query's terms. For a query given as a keyword answer, these are the terms
-        that the index was searched for, including substitutes.
+        """Return the matcher for a query's terms. A keyword answer provides the terms that were searched in
+        the index, including substitutes.
         """
         if isinstance(query, str):
             parsed = parse_query_terms(query, span_finder.analyzer)
@@ -107,14 +107,14 @@ def preview(
     shared: Set[str] = frozenset(),
     is_opening: bool = False,
 ) -> Preview:
-    """Return at most ``width`` characters of a passage around the place with most matches or, if
-    ``is_opening``, from its beginning.
+    """Return at most ``width`` characters of a passage: the part with the most matches or, if ``is_opening``,
+    the beginning.
 
-    ``language`` is the note's, or "" if unclear; words are compared by its rules. The preview omits headings
-    at the beginning that are among the ``names`` displayed above it. Unless more words match there, it also
-    omits code, lines ``shared`` with other notes, and lines that consist only of tags, an address or
-    pictures. ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut, between words if
-    possible. Without a match the beginning is shown. Time is linear in the text.
+    Words are compared by the rules of the note's ``language`` ("" if unclear). The preview omits headings at
+    the beginning that are among the ``names`` displayed above the preview. It also omits code, lines
+    ``shared`` with other notes, and lines that consist only of tags, an address or pictures, unless more
+    query words match in them. ``heading_lines`` are the line numbers of headings. An ellipsis marks a cut,
+    between words if possible. Without a match the beginning is shown. Time is linear in the text.
     """
     lines, width = passage.text.split("\n"), max(width, 0)
     begins = [*accumulate((len(line) + 1 for line in lines), initial=0)]

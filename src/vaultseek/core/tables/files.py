@@ -259,7 +259,7 @@ class VaultFiles:
             yield File(self, path)
 
     def notes(self, ids: Sequence[int], *, by_path: bool = False) -> list[File]:
-        """Return the notes with these ids, in the given order or sorted by path. Deleted notes are left
+        """Return the notes with these ids, in the given order or sorted ``by_path``. Deleted notes are left
         out.
         """
         rows: dict[int, Sequence[Any]] = {}
@@ -294,7 +294,7 @@ class VaultFiles:
         return bool(self.ledger.select(sql, f"%{escaped}:%"))
 
     def links_of(self, file: File) -> Sequence[LinkRow]:
-        """Return the links in a note. These links are read together with the links in the files that follow.
+        """Return the links in a note. The links in the next files are read and cached at the same time.
 
         As in Obsidian, a base has no links, although the index has links to the notes to which it refers.
         """

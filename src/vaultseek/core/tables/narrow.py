@@ -40,7 +40,7 @@ class Narrowing:
 
 
 def narrowings(condition: Condition | None, is_name: IsName) -> list[Narrowing]:
-    """Return SQL conditions that all files passing ``condition`` satisfy."""
+    """Return SQL conditions that every file satisfies if it passes ``condition``."""
     if isinstance(condition, str):
         try:
             return list(_of_node(parse_expression(condition, is_name)))

@@ -47,7 +47,7 @@ def replace(pattern: Pattern, text: str, replacement: str) -> str:
 
 
 def split(pattern: Pattern, text: str) -> list[str]:
-    """Split ``text`` at each match. Strings that groups matched are kept as elements."""
+    """Split ``text`` at each match. Text that a group matched is kept as an element."""
     parts: list[str] = []
     end = 0
     for match in _matches(pattern, text):

@@ -185,7 +185,8 @@ def table_of_notes(
 ) -> JSON:
     """Return a table of notes, in the order of ``ids`` if ``ranked``, otherwise sorted by path.
 
-    A minus before a column in ``sort`` or ``group`` means descending. Raises UsageError.
+    A minus before a column in ``sort`` or ``group`` means descending. Raises UsageError for an invalid
+    column, or if the table takes too long.
     """
     vault = VaultFiles(ledger, root)
     files = vault.notes(ids, by_path=not ranked)

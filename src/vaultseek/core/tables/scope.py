@@ -29,8 +29,8 @@ class Budget:
         self._kept = 0
 
     def keep(self, value: Value) -> Value:
-        """Add a value to those that the table keeps, and return it. Raises FormulaError if their total size
-        is too large.
+        """Count a value towards the total size of the table's values, and return it. Raises FormulaError if
+        the total is too large.
         """
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:

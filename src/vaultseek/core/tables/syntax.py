@@ -89,7 +89,8 @@ class MappingOf:
 Node = Literal | Name | Member | Item | Call | Unary | Binary | ListOf | MappingOf
 
 IsName = Callable[[str], bool]
-"""Function that returns True for the name of an existing property, needed for names with hyphens."""
+"""Function that returns True for the name of an existing property. It is needed to parse names with
+hyphens."""
 
 
 def parse_expression(text: str, is_name: IsName = lambda name: False) -> Node:

@@ -313,7 +313,7 @@ class _Evaluation:
 
 
 class NoValue(FormulaError):
-    """Raised for an expression whose failure was already reported, once for the whole table."""
+    """Raised for an expression that is not valid; this was already reported, once for the whole table."""
 
 
 _UNKNOWN = object()

@@ -19,8 +19,8 @@ Value = Any
 """A value in a formula: None, bool, int, float, str, list, Mapping, or a class defined here or in
 ``files.py``."""
 EXACT_INTEGERS = 2**53
-"""Largest integer up to which all integers are exact in JavaScript, whose numbers the formula language
-uses."""
+"""Largest number up to which JavaScript represents all integers exactly; formulas use JavaScript's
+numbers."""
 
 
 class FormulaError(Exception):

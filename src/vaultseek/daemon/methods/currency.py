@@ -11,8 +11,7 @@ from vaultseek.store.ledger import Ledger
 
 
 class Listed(NamedTuple):
-    """The location of the notes in an answer: the keys that lead to them, and the field with a note's
-    path."""
+    """The keys that lead to the notes in an answer, and the name of the field with a note's path."""
 
     keys: Sequence[str] = ()
     path: str = "path"
@@ -31,11 +30,11 @@ LISTED: Mapping[str, Listed] = {
     "vault/orphans": Listed(["notes"]),
     "vault/table": Listed(["tables", "rows"]),
 }
-"""The location of the notes in the answers of each method."""
+"""Map from method name to the keys that lead to the notes in the method's answer."""
 
 
 def add_currency(method: str, answer: JSON, ledger: Ledger, rules: Rules) -> None:
-    """Add ``currency`` to an answer, and to each of its items, if the note that it describes is not
+    """Add ``currency`` to an answer about a note that is not current, and to each listed note that is not
     current."""
     listed = LISTED[method]
     items = _objects(answer, listed.keys) if listed.keys else ()

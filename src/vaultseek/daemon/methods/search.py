@@ -58,7 +58,7 @@ from vaultseek.settings.model import Settings
 
 CONCURRENT_SEARCHES = 4
 """Maximum number of concurrent searches of each type: by words only, with a filter, and with a regular
-expression, which may take long."""
+expression, which may be slow."""
 PREFIX_NAMES = 64
 """Maximum number of names beginning with the typed text that are considered."""
 

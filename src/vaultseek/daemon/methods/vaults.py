@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class VaultMethods:
-    """Handlers that list and change the vaults, and make one change at a time."""
+    """Handlers that list and change the vaults. Changes are made one at a time."""
 
     def __init__(self, file: SettingsFile, registry: VaultRegistry) -> None:
         self._file = file
