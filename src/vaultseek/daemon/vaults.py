@@ -451,7 +451,8 @@ class VaultRegistry:
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
-        log.info("reopening %s with the model %s, chosen for its language", vault.name, models.main.name)
+        message = "reopening the vault %s with the model %s, chosen for the notes' language"
+        log.info(message, vault.name, models.main.name)
         if self._followers.get(root) is follower:
             self.close_vault(root)
             await self._open(vault.options)

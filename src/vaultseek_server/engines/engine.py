@@ -313,11 +313,13 @@ class SearchedShard(PostgresEngine):
         self._difference = ""
         if version != str(ANALYZER_VERSION):
             self._difference = (
-                f"its indexer runs another version of vaultseek with incompatible text analysis ("
-                f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
+                "the vault's indexer runs a different version of vaultseek, with incompatible text analysis "
+                f"({version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors from this model; set the same model.name on all machines"
+            self._difference = (
+                "the engine has no vectors from this model; set the same model.name on all machines"
+            )
         return changed
 
     def reason(self) -> Reason | None:

@@ -281,7 +281,7 @@ async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoo
             return await running
     except TimeoutError:
         raise WorkerUnavailable(
-            "the engine took too long to find vectors; it is tried again automatically", "deadline"
+            "the engine took too long to find vectors; the search is tried again automatically", "deadline"
         ) from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error

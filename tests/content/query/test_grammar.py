@@ -196,7 +196,7 @@ def test_properties(text, expected):
         ("tag:", "tag: |", "tag: was treated as a word"),
         ("[n:>=]", '| property n = ">="', "expected a number"),
         ("tags:work", "tags:work |", "tags:work was treated as a word; did you mean tag:work?"),
-        ("tag: work", "tag: work |", "tag: was treated as a word; write the value directly after it"),
+        ("tag: work", "tag: work |", "tag: was treated as a word; write the value directly after the colon"),
         ("n:>3 keel", "n:>3 keel |", "n:>3 was treated as a word; write a property filter as [n:>3]"),
         ("path:(", "path:( |", "parenthesis"),
         ("OR keel", "OR keel |", "OR was treated as a word; put it between two terms"),

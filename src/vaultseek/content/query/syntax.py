@@ -309,7 +309,7 @@ class _Parser:
         match = _NO_VALUE.match(self.text, self.position)
         if match and match[1].lower() in OPERATORS:
             self.notes.append(
-                f"{match[0]} was treated as a word; write the value directly after it, without a space"
+                f"{match[0]} was treated as a word; write the value directly after the colon, without a space"
             )
 
     def _value(self) -> Node:

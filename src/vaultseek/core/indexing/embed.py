@@ -263,7 +263,7 @@ class Embedding:
 
     async def _discard_damaged(self) -> None:
         if self._rebuilds.is_due():
-            log.warning("discarding and refilling %s: %s", self.store, self._rebuilds.damage)
+            log.warning("discarding and refilling the vector store %s: %s", self.store, self._rebuilds.damage)
             await self._worker.drop(self.store)
             await self._in_writer(self._space.begin_store, "")
             self._rebuilds.begin()
