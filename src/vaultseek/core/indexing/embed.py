@@ -123,6 +123,12 @@ class Embedding:
         return self._migration.previous is not None
 
     @property
+    def models(self) -> set[str]:
+        """Fingerprints of the models whose vectors the space needs: its own, and the previous store's."""
+        previous = self._migration.previous
+        return {self.spec.fingerprint} | ({previous.fingerprint} if previous is not None else set())
+
+    @property
     def is_current(self) -> bool:
         """True if queries are embedded with the model of ``spec``; False if they are embedded with the
         previous model.
