@@ -26,6 +26,8 @@ from vaultseek.content.markdown.structure import Block, without_quotes
 
 BULLET = "•"
 """Marker for a bulleted list item; it separates items where lines are joined."""
+PARAGRAPH = "\u2029"
+"""Border between two paragraphs in one line of HTML. It is white space, but ends a phrase."""
 SCRIPT_CHARS = 20
 """Maximum length, in characters, of a subscript or superscript between single delimiters, as in Pandoc's
 ``H~2~O``."""
@@ -87,6 +89,13 @@ def _columns(block: Block, lines: Sequence[str]) -> list[int]:
 
 
 def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
+    """Render a paragraph, without lines that only tell a program what to insert or where a block begins."""
+    hidden = {row for row in range(block.start, block.end + 1) if _DIRECTIVE.fullmatch(lines[row])}
+    yield from ((row, edit) for row, edit in _text(block, lines, labels) if row not in hidden)
+    yield from ((row, Edit(0, len(lines[row]))) for row in hidden)
+
+
+def _text(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
     columns = _columns(block, lines)
     own = lines[block.start : block.end + 1]
     text = "\n".join(line[column:] for line, column in zip(own, columns, strict=True))
@@ -234,6 +243,11 @@ _RENDERERS: Mapping[str, Callable[[Block, Sequence[str], Labels], Placed]] = {
     "definition": _nothing,
     "break": _nothing,
 }
+_DIRECTIVE = re.compile(
+    r"[ \t>]*(?:\[TOC\]|\[\[_?TOC_?\]\]|\$\{toc\}|\{\{< toc >\}\}|#\+(?:BEGIN|END)_\w+.*)[ \t]*",
+    re.IGNORECASE,
+)
+"""A line for a table of contents, or the border of a block in Org."""
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])[ \t]*$")
 _TASK = re.compile(r"\[[^\n]\][ \t]+(?=\S)")
 _CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
@@ -264,7 +278,7 @@ def _token(hidden: str) -> re.Pattern[str]:
       | (?P<angle><)
       | (?P<footnote>\[\^[^\s\[\]]+\]:?)
       | (?P<wiki>!?\[\[)
-      | (?P<open>!?\[)
+      | (?P<open>(?:!|(?<=[\w.,;)])\^)?\[)
       | (?P<close>\])
       | (?P<entity>{_REFERENCE})
       | (?P<script>(?:(?=~)(?<=[^\W\d_]|[)\]])|(?=\^)(?<=[\w)\]]))
@@ -284,7 +298,7 @@ _TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
 searching for them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
-_WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\]\]")
+_WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\](?:\[([^\[\]\n]+)\])?\]")
 _SIZE = re.compile(r"\|[\dx \t]*$")
 _ATTRIBUTE = r"\s++[A-Za-z_:][\w:.-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
 _TAG = re.compile(rf"</?([A-Za-z][A-Za-z0-9-]*+)((?:{_ATTRIBUTE})*+)\s*+/?>")
@@ -295,6 +309,12 @@ _JOINING = re.compile(
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
 """HTML elements whose tags do not separate words: the text before and after such a tag may form one word."""
+_BEFORE_TAG = {"li": BULLET, "td": "|", "th": "|"}
+_BORDERS = re.compile(
+    "address|article|aside|blockquote|caption|d[dlt]|details|div|fig(?:caption|ure)|footer|h[1-6r]|header"
+    "|main|nav|[ou]l|p|pre|section|summary|table|tr"
+)
+"""HTML elements that begin and end a paragraph."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
 """HTML elements whose content is not displayed."""
 
@@ -410,6 +430,10 @@ class _Inline:
         link = _WIKI.match(self._text, match.start())
         if link is None:
             return match.end() - 1  # the second bracket may open a link
+        if link[2]:  # a link in Org
+            self._remove(link.start(), link.start(2))
+            self._remove(link.end(2), link.end())
+            return link.end()
         is_embed = match[0][0] == "!"
         start, end = link.span(1)
         target, _, alias = link[1].partition("|")
@@ -434,11 +458,15 @@ class _Inline:
         return match.end()
 
     def _close(self, match: re.Match[str]) -> int:
-        """Remove the brackets and the destination of a link or an image."""
+        """Remove the brackets and the destination of a link or an image; put a footnote in parentheses."""
         position = match.start()
         if not self._brackets:
             return match.end()
         start, content = self._brackets.pop()
+        if self._text[start] == "^":
+            self._remove(start, content, " (")
+            self._remove(position, match.end(), ")")
+            return match.end()
         end = self._end_of_link(content, position)
         if end == 0:
             return match.end()
@@ -541,13 +569,16 @@ def _html_edits(text: str) -> Iterator[Edit]:
 
 
 def _tag_edit(tag: re.Match[str]) -> Edit:
-    """Return the edit that replaces a tag: a picture by its alt text, a tag within a word by nothing, any
-    other tag by a space.
+    """Return the edit that replaces a tag: a picture by its alt text, a tag within a word by nothing, an item
+    or a cell by its sign, another block by the border of a paragraph, any other tag by a space.
     """
     name = tag[1].lower()
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")
-    return Edit(tag.start(), tag.end(), "" if _JOINING.fullmatch(name) else " ")
+    if not tag[0].startswith("</") and (sign := _BEFORE_TAG.get(name)):
+        return Edit(tag.start(), tag.end(), f" {sign} ")
+    shown = "" if _JOINING.fullmatch(name) else PARAGRAPH if _BORDERS.fullmatch(name) else " "
+    return Edit(tag.start(), tag.end(), shown)
 
 
 def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | None:

@@ -46,8 +46,18 @@ _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """A line that consists only of tags or an address."""
 _TO = r"(?:\([^)]*\)|\[[^\]]*\])"
 _PICTURE = rf"!\[[^\]]*\]{_TO}"
-_PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
-"""A line that consists only of pictures and badges, as written."""
+_UNSEEN = re.compile(
+    rf"[\s>]*(?:`{{3,}}|~{{3,}})[^`]*|\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+"
+)
+"""A line that consists only of pictures and badges, or begins a code block, as written."""
+_ASIDE = re.compile(
+    r"(?:known )?(?:limitations?|issues|bugs)|caveats|upgrad(?:e|ing)\b.*|install(?:ation|ing)?\b.*|set ?up"
+    r"|requirements|prerequisites|troubleshooting|change ?log|release notes|faq|licen[cs]e|contributing"
+    r"|credits|see also|references"
+    r"|(?:bekannte )?(?:fehler|probleme)|einschränkungen|voraussetzungen|problèmes|limitaciones",
+    re.IGNORECASE,
+)
+"""Heading of a section that does not say what its subject is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +131,8 @@ def preview(
     headings = {line - passage.start_line for line in heading_lines}
     found = [] if matcher is None else _found(matcher, passage.text, language)
     rows = _shown_rows(passage, lines, begins, found, names, headings, shared)
+    if is_opening:
+        rows = _introduction(rows, lines, headings)
     text, starts, offsets, ends = _one_line(lines, begins, rows, headings)
     matches: list[_Match] = []
     by_row: defaultdict[int, list[_Match]] = defaultdict(list)
@@ -200,10 +212,8 @@ def _shown_rows(
     ):
         below += 1
     rows = range(below, len(lines))
-    pictures = _pictures(passage, len(lines))
-    own = [
-        row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in pictures)
-    ]
+    unseen = _unseen(passage, len(lines))
+    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in unseen)]
     code = {
         row
         for start, end in passage.code
@@ -221,14 +231,27 @@ def _shown_rows(
     )
 
 
-def _pictures(passage: Chunk, count: int) -> Set[int]:
-    """Return the rows that consist of pictures, which appear in the text only as descriptions."""
-    if not any("![" in edit.text for edit in passage.edits):
+def _unseen(passage: Chunk, count: int) -> Set[int]:
+    """Return the rows that consist of pictures, which appear in the text only as descriptions, and the first
+    rows of code blocks, which have a language."""
+    if not (passage.code or any("![" in edit.text for edit in passage.edits)):
         return frozenset()
     written = passage.source.split("\n")
     if len(written) != count:
         return frozenset()
-    return {row for row, line in enumerate(written) if "![" in line and _PICTURES.fullmatch(line)}
+    return {row for row, line in enumerate(written) if _UNSEEN.fullmatch(line)}
+
+
+def _introduction(rows: Sequence[int], lines: Sequence[str], headings: Set[int]) -> Sequence[int]:
+    """Return the rows without sections such as *Limitations*; all rows if no others have text."""
+    kept: list[int] = []
+    is_aside = False
+    for row in rows:
+        if row in headings:
+            is_aside = _ASIDE.fullmatch(lines[row].strip()) is not None
+        if not is_aside:
+            kept.append(row)
+    return kept if any(lines[row].strip() for row in kept if row not in headings) else rows
 
 
 def _is_bare(line: str) -> bool:
