@@ -66,6 +66,9 @@ def render_blocks(
         rendered.update(rows)
         for row, edit in _RENDERERS[block.kind](block, lines, labels):
             found[row + first].append(edit)
+        for row in rows if block.kind == "paragraph" else ():
+            if lines[row][:2] in _DIRECTIVE_SIGNS and _DIRECTIVE.fullmatch(lines[row]):
+                found[row + first] = [Edit(0, len(lines[row]))]
     edits = {number: sorted(each) for number, each in found.items()}
     outside = (row for row, line in enumerate(lines) if row not in rendered and not line.isascii())
     return edits | {row + first: hidden for row in outside if (hidden := _hidden(lines[row]))}
@@ -89,13 +92,6 @@ def _columns(block: Block, lines: Sequence[str]) -> list[int]:
 
 
 def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
-    """Render a paragraph, without lines that only tell a program what to insert or where a block begins."""
-    hidden = {row for row in range(block.start, block.end + 1) if _DIRECTIVE.fullmatch(lines[row])}
-    yield from ((row, edit) for row, edit in _text(block, lines, labels) if row not in hidden)
-    yield from ((row, Edit(0, len(lines[row]))) for row in hidden)
-
-
-def _text(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
     columns = _columns(block, lines)
     own = lines[block.start : block.end + 1]
     text = "\n".join(line[column:] for line, column in zip(own, columns, strict=True))
@@ -244,10 +240,12 @@ _RENDERERS: Mapping[str, Callable[[Block, Sequence[str], Labels], Placed]] = {
     "break": _nothing,
 }
 _DIRECTIVE = re.compile(
-    r"[ \t>]*(?:\[TOC\]|\[\[_?TOC_?\]\]|\$\{toc\}|\{\{< toc >\}\}|#\+(?:BEGIN|END)_\w+.*)[ \t]*",
+    r"(?:\[TOC\]|\[\[_?TOC_?\]\]|\$\{toc\}|\{\{< toc >\}\}|#\+(?:BEGIN|END)_\w+.*)[ \t]*",
     re.IGNORECASE,
 )
 """A line for a table of contents, or the border of a block in Org."""
+_DIRECTIVE_SIGNS = frozenset({"[T", "[t", "[[", "${", "{{", "#+"})
+"""First two characters of such a line."""
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])[ \t]*$")
 _TASK = re.compile(r"\[[^\n]\][ \t]+(?=\S)")
 _CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
