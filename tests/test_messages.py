@@ -44,8 +44,8 @@ VERBS = (
 CONDITION = r"(?:(?:to|if) [^,]+, )?"
 ADVICE = re.compile(
     rf"(?:; |, |\? |, so |, or ){CONDITION}(?:{VERBS})\b"
-    r"|`vaultseek |\bexpected\b|\bmust\b|\bneeds\b|\bknown are\b|\bmay be\b|\bhas to be rebuilt\b"
-    r"|; (?:it|nothing|its|only|one|each|the nearest)\b"
+    r"|`vaultseek |\bexpected\b|\bmust\b|\bneeds\b|\bknown are\b|\bmay be\b|\b(?:has to|will) be rebuilt\b"
+    r"|; (?:it|nothing|its|only|one|each|remaining|the nearest)\b"
 )
 """Words that tell users what to do, or what happens by itself."""
 WRAPPER = re.compile(r"(?:: |\? |; |^\{\})\{\}$")

@@ -48,10 +48,10 @@ def check_engine(settings: Settings) -> Iterator[Finding]:
     try:
         version = probe_engine(options)
     except ConfigError as error:
-        yield Finding("engine", BROKEN, str(error), _ADVICE, "it cannot be used")
+        yield Finding("engine", BROKEN, str(error), _ADVICE, "the engine cannot be used")
     except Unavailable as error:
-        advice = "make sure it is running and reachable; no changes are lost"
-        yield Finding("engine", BROKEN, str(error), advice, "it does not answer")
+        advice = "make sure that the server is running and reachable; no changes are lost"
+        yield Finding("engine", BROKEN, str(error), advice, "the engine does not answer")
     else:
         message = f"{options.title} at {options.place}, version {version}; the text of notes is sent there"
         yield Finding("engine", OK, message, public=f"a {options.title} server, version {version}")
@@ -66,7 +66,8 @@ def check_numbers(name: str, root: str) -> Iterator[Finding]:
             answer: JSON = client.call("index/verify", {"vault": root})
     except VaultseekError as error:
         advice = "see `vaultseek status`; no changes are lost"
-        yield Finding(check, WARNING, f"it cannot be compared: {error}", advice, "it cannot be compared")
+        message = "the engine cannot be compared with the index"
+        yield Finding(check, WARNING, f"{message}: {error}", advice, message)
         return
     numbers = in_words(answer)
     if answer["same"]:

@@ -196,7 +196,7 @@ class TeamSettings(Section):
     """Address and port, such as "127.0.0.1:7447", for clients with a token. Connections are not encrypted:
     put a proxy with TLS in front. Takes effect when the daemon restarts."""
     metrics: str = ""
-    """Address and port for /health and /metrics, over HTTP and without a token. Takes effect when the daemon
+    """Address and port for /health and /metrics, over HTTP without a token. Takes effect when the daemon
     restarts."""
     audit: bool = True
     """Log each request with a token to audit.log."""

@@ -131,7 +131,7 @@ def test_l2_a_pattern_that_takes_long_to_compile_is_refused(monkeypatch):
         raise TimeoutError
 
     monkeypatch.setattr("vaultseek.base.pattern_process.matches", late)
-    with pytest.raises(PatternTooLarge, match="it takes too long to compile; make it simpler"):
+    with pytest.raises(PatternTooLarge, match="the expression takes too long to compile; make it simpler"):
         BoundedPattern(LONG, "")
 
 

@@ -70,7 +70,7 @@ def test_a_section_ends_before_the_next_heading_of_its_level(anchor, lines):
 def test_a_missing_heading_names_those_that_exist():
     with pytest.raises(NotFound, match=r'Pump.md has no heading "Valve"; its headings are "Pump", "Alarm"'):
         section("Valve", NOTE)
-    with pytest.raises(NotFound, match="it has no headings"):
+    with pytest.raises(NotFound, match="the note has no headings"):
         section("Valve", {**NOTE, "headings": []})
 
 

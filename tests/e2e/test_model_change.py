@@ -1,8 +1,11 @@
 """A change of model builds a new store while the old one answers, and survives an interruption."""
 
 import json
+from pathlib import Path
 
 import pytest
+
+from vaultseek.client import Client
 
 NOTES = {f"n{i}.md": f"# Stone {i}\n\nA note about granite number {i}.\n" for i in range(60)}
 
@@ -38,6 +41,55 @@ def test_going_back_to_the_first_model_embeds_nothing(daemon, vault):
         daemon.environment["VAULTSEEK_MODEL__NAME"] = model
         daemon.run("index", "--wait", "--vault", str(root))
     assert daemon.json("status")["vaults"][0]["embeddings_computed"] == 2 * computed
+
+
+CLOCK = """
+import pathlib, time
+seconds = time.time
+time.time = lambda: seconds() + 86400 * int(pathlib.Path(__file__).with_name("days").read_text())
+"""
+
+
+@pytest.mark.fault("B12", "C15")
+def test_vectors_of_a_former_model_are_gone_after_weeks_but_not_by_a_jump_of_the_clock(
+    daemon, vault, tmp_path
+):
+    clock: Path = tmp_path / "clock"
+    clock.mkdir()
+    (clock / "sitecustomize.py").write_text(CLOCK)
+    (clock / "days").write_text("0")
+    source = daemon.environment.get("PYTHONPATH", "")
+    daemon.environment["PYTHONPATH"] = f"{clock}:{source}"
+    root = daemon.indexed(vault(NOTES))
+    computed = daemon.json("status")["vaults"][0]["embeddings_computed"]
+
+    def size_after(days: list[int]) -> int:
+        with Client(daemon.socket) as client:
+            for day in days:
+                (clock / "days").write_text(str(day))
+                size = client.compact(vault=str(root))["bytes"]
+        return int(size)
+
+    def has_no_damage() -> bool:
+        findings = daemon.json("doctor", "--audit", "--no-worker")["findings"]
+        found = [each for each in findings if each["check"].endswith(f" of {root.name}")]
+        return len(found) > 2 and all(each["status"] == "ok" for each in found)
+
+    def use(model: str) -> int:
+        daemon.stop()
+        daemon.environment["VAULTSEEK_MODEL__NAME"] = model
+        daemon.run("index", "--wait", "--vault", str(root))
+        return int(daemon.json("status")["vaults"][0]["embeddings_computed"])
+
+    assert use("hashing-32") == 2 * computed
+    with_both = size_after([1, 2, 4000, 4001, 3, 4])
+    assert has_no_damage()
+    assert use("hashing") == 2 * computed, "going back embeds nothing"
+    assert use("hashing-32") == 2 * computed
+    assert size_after([*range(5, 34)]) < with_both - 30_000
+    assert has_no_damage()
+    assert use("hashing-32") == 2 * computed
+    assert use("hashing") == 3 * computed
 
 
 @pytest.mark.fault("I1")

@@ -144,7 +144,7 @@ def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
     assert (done.returncode, done.stderr) == (1, "")
     assert (
         done.stdout
-        == "Found nothing related to empty.md: no note is similar to it in meaning or linked with it.\n"
+        == "Found nothing related to empty.md: no note is similar in meaning or linked with this one.\n"
     )
 
 
@@ -179,7 +179,7 @@ def test_which_note_is_meant(garden):
     nobody = garden.run("read", "nobody")
     assert (nobody.returncode, nobody.stderr.count("\n")) == (1, 1)
     alone = garden.run("links", "A/Log")
-    assert (alone.returncode, "No links: the note has none" in alone.stdout) == (1, True)
+    assert (alone.returncode, "This note has no links and no backlinks." in alone.stdout) == (1, True)
     misspelt = garden.run("links", "Gardne")
     assert misspelt.stderr == 'vaultseek: no note matches "Gardne"; did you mean "Garden"?\n'
 

@@ -196,7 +196,7 @@ def test_a_frozen_indexer_is_named_until_it_goes_on(serving, tmp_path):
     process = indexer.json("status")["daemon"]["pid"]
     os.kill(process, signal.SIGSTOP)
     try:
-        silent = f"its indexer on {socket.gethostname()} has been silent since"
+        silent = f"the indexer on {socket.gethostname()} has been silent since"
         eventually(lambda: silent in reason_of(searcher, "wiki"), "the silence is noticed", SECONDS)
         partial = searcher.json("search", "quartz", "--vault", "wiki")["partial"]
         assert [each["lane"] for each in partial] == ["vault"]

@@ -64,7 +64,7 @@ def test_a_busy_daemon_ends_by_a_signal(daemon, vault, eventually):
     process = hang(daemon, root, "ledger.commit", eventually)
     os.kill(process.pid, signal.SIGTERM)
     ended(process)
-    assert "stopped before its work was done" in daemon.log()
+    assert "stopped before all work was done" in daemon.log()
     daemon.run("index", "--wait", "--vault", str(root))
     assert len(daemon.paths("granite", "--vault", str(root), "-n", "50")) == len(NOTES)
 

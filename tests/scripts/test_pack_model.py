@@ -119,4 +119,4 @@ def test_commands_and_settings_know_an_installed_model_by_its_name(
     assert load().model.name == str(directory)
     assert "BROKEN" not in run("doctor", "--no-worker")
     (directory / "vocab.txt").write_text("other words\n")
-    assert "is not what its package states" in run("doctor", "--no-worker")
+    assert "differs from what its package states" in run("doctor", "--no-worker")

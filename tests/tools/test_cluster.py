@@ -171,7 +171,7 @@ def test_the_vectors_are_those_of_the_model_here():
     [
         ("0.0.9", "hashing", "hashing", r"has vaultseek .*; install 0\.0\.9 there"),
         (__version__, "/nowhere/a model", "x", "cannot load the model /nowhere/a model"),
-        (__version__, "hashing", "hashing-64", "another model under the name hashing"),
+        (__version__, "hashing", "hashing-64", "a different model under the name hashing"),
     ],
 )
 def test_a_machine_that_lacks_something_says_what(version, model, fingerprint, said):

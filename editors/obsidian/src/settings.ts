@@ -20,10 +20,10 @@ export const DEFAULTS: Settings = { socket: "", vault: "", results: 20, click: "
 export const MOST_RESULTS = 200;
 
 export const CLICKS: Record<Click, string> = {
-	here: "Opens it in the current tab",
-	tab: "Opens it in a new tab",
-	split: "Opens it beside the current tab",
-	window: "Opens it in a new window",
+	here: "Opens the note in the current tab",
+	tab: "Opens the note in a new tab",
+	split: "Opens the note beside the current tab",
+	window: "Opens the note in a new window",
 };
 
 /** Return settings from stored data, with defaults for missing or invalid values. */

@@ -98,7 +98,7 @@ class ChildProcess:
         except (OSError, FrameLost, ValueError) as error:
             raise ChildEnded(str(error)) from None
         if frame is None:
-            raise ChildEnded("its process has ended")
+            raise ChildEnded("the child process has ended")
         return frame
 
     def kill(self) -> None:

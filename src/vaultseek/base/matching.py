@@ -68,7 +68,7 @@ class BoundedPattern:
             try:
                 self._matched_elsewhere("", PATTERN_COMPILE_SECONDS, 1)
             except TimeoutError:
-                raise PatternTooLarge("it takes too long to compile; make it simpler") from None
+                raise PatternTooLarge("the expression takes too long to compile; make it simpler") from None
 
     def first(self, text: str, seconds: float) -> Match | None:
         """Return the first match in ``text``, or None. Raises TimeoutError like ``matches``."""

@@ -116,8 +116,8 @@ def private_directory(path: Path) -> Path:
     except OSError as error:
         if shortage(error):
             raise
-        reason = error.strerror or "it cannot be used"
-        raise Unavailable(f"cannot create the folder {path}: {reason}; check the folder above it") from None
+        reason = error.strerror or "the folder cannot be used"
+        raise Unavailable(f"cannot create the folder {path}: {reason}; check its parent folder") from None
     return path
 
 
@@ -177,7 +177,7 @@ def no_folder_reason(path: str | Path) -> str:
     try:
         os.stat(path)
     except PermissionError:
-        return "a folder above it cannot be entered, so check its permissions"
+        return "one of its parent folders cannot be entered; check that folder's permissions"
     except (OSError, ValueError):
         return "no such folder"
     return "a file, expected a folder of notes"

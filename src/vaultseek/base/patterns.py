@@ -38,7 +38,7 @@ def regex_of(pattern: str, flags: str) -> Any:
     try:
         return regex.compile(pattern, wanted, cache_pattern=False)
     except RecursionError:
-        raise PatternTooLarge("it is nested too deeply") from None
+        raise PatternTooLarge("the expression is nested too deeply") from None
     except (regex.error, ValueError, LookupError, OverflowError) as error:
         raise BadPattern(str(error)) from None
 
@@ -53,12 +53,12 @@ def spans_in(text: str, pattern: Any, seconds: float, at_most: int | None) -> It
 def check_size(pattern: str) -> None:
     """Raise PatternTooLarge if a pattern has too many characters once its counted repeats are written out."""
     if len(pattern) > PATTERN_CHARS:
-        raise PatternTooLarge(f"it is longer than {PATTERN_CHARS:,} characters")
+        raise PatternTooLarge(f"the expression is longer than {PATTERN_CHARS:,} characters")
     if _COSTLY.search(pattern):
         raise PatternTooLarge("group calls such as (?R) and the flags f, V and x are not supported")
     if _size(pattern) > PATTERN_CHARS:
         raise PatternTooLarge(
-            f"its repetition counts expand to more than {PATTERN_CHARS:,} characters; use smaller ones"
+            f"the repetition counts expand to more than {PATTERN_CHARS:,} characters; use smaller counts"
         )
 
 

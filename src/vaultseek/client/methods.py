@@ -36,7 +36,9 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
     def call(self: Any, *values: object, timeout: float | None = DEFAULT_TIMEOUT, **options: object) -> Any:
         if len(values) > len(names):
             known = ", ".join(names) or "none"
-            raise TypeError(f"{method!r} takes these parameters by position: {known}; name the others")
+            raise TypeError(
+                f"{method!r} takes these parameters by position: {known}; give the others by name"
+            )
         given = dict(**dict(zip(names, values, strict=False)), **options)  # duplicates raise TypeError
         # None and False mean that a parameter is omitted.
         params = {
@@ -44,7 +46,7 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
         }
         return self.call(method, params, timeout=timeout)
 
-    call.__doc__ = f"Call {method!r} of the protocol."
+    call.__doc__ = f"Call the protocol's method {method!r}."
     return call
 
 

@@ -128,7 +128,7 @@ class FolderSource(Source):
 
     def _request_rescan(self) -> None:
         self._requested.set()
-        self._watch.request_rescan("a client requested it")
+        self._watch.request_rescan("requested by a client")
 
     # -- tasks -----------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class FolderSource(Source):
         self._files.record_duration(time.monotonic() - began)
         self._failures = 0
         if self._files.extent() is not Extent.NOTES:
-            await self._finish_scan(HintBatch(frozenset(), "files are read"))
+            await self._finish_scan(HintBatch(frozenset(), "the files were read"))
 
     async def _load(self) -> bool:
         try:

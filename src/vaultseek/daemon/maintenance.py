@@ -51,17 +51,17 @@ class Maintenance:
         vault = self._vault
         while await asyncio.to_thread(self._merge, purge=True):
             await asyncio.sleep(0)
-        await vault.forget_outdated_vectors()
+        now = time.time()
+        await vault.forget_outdated_vectors(now)
         await vault.in_writer(vault.indexer.prune_texts)
-        if not await vault.in_writer(vault.ledger.compact, time.time()):
+        if not await vault.in_writer(vault.ledger.compact, now):
             raise Busy(f"another program is reading the index of {vault.name}; try again later")
 
     async def compact_daily(self, has_time: Callable[[], bool]) -> None:
-        """Compact the index once a day if it has changed and ``has_time`` returns True. Never returns."""
-        ledger = self._vault.ledger
+        """Compact the index once a day if there is anything to remove and ``has_time`` returns True. Never
+        returns."""
         while True:
-            compacted, revision = await asyncio.to_thread(ledger.compacted)
-            if time.time() - compacted < COMPACT_SECONDS or ledger.revision == revision:
+            if not await asyncio.to_thread(self._is_due):
                 await asyncio.sleep(COMPACT_POLL_SECONDS)
             elif not has_time():
                 await asyncio.sleep(folder_watch.LIVENESS_SECONDS)
@@ -71,6 +71,14 @@ class Maintenance:
                 except (IndexDamaged, Busy, OSError, sqlite3.Error) as error:
                     log.warning("compacting the index of %s: %s", self._vault.name, error)
                     await asyncio.sleep(COMPACT_POLL_SECONDS)
+
+    def _is_due(self) -> bool:
+        """Return true if the index was not compacted today, and has changed since or has vectors of former
+        models."""
+        compacted, revision = self._vault.ledger.compacted()
+        if abs(time.time() - compacted) < COMPACT_SECONDS:  # the clock may have been ahead
+            return False
+        return self._vault.ledger.revision != revision or self._vault.has_former_models()
 
     async def wait_for_damage(self) -> None:
         """Return when the ledger is found to be damaged. A check is needed because SQLite might not notice

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek.base import paths
+from vaultseek.base.limits import REFRESH_SECONDS
 from vaultseek.base.text import quote
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -307,6 +308,12 @@ class VaultRegistry:
         )
         self._followers.clear()
 
+    @property
+    def is_sound(self) -> bool:
+        """True unless the ledger of an open vault is damaged, was replaced, or is being replaced."""
+        sound = (follower.vault.ledger.is_sound() for follower in self._followers.values())
+        return not self._healing and all(sound)
+
     async def heal(self) -> bool:
         """Replace damaged ledgers and reopen their vaults; return when the vaults are open.
 
@@ -345,7 +352,8 @@ class VaultRegistry:
             follower.expect_close(IndexDamaged(replaced))
             self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
-                await self._open(options)
+                again = await self._open(options)
+                await again.wait_for_first_scan(REFRESH_SECONDS)  # the new ledger may be an older copy
 
     def free_name(self, root: Path) -> str:
         """Return a name for the vault at ``root``, with a number appended if another vault has the same
@@ -451,7 +459,8 @@ class VaultRegistry:
         while follower.waiting_clients:
             await asyncio.sleep(LANGUAGE_SECONDS)
         root = vault.options.root
-        log.info("reopening %s with the model %s, chosen for its language", vault.name, models.main.name)
+        message = "reopening the vault %s with the model %s, chosen for the notes' language"
+        log.info(message, vault.name, models.main.name)
         if self._followers.get(root) is follower:
             self.close_vault(root)
             await self._open(vault.options)

@@ -74,7 +74,9 @@ def section(anchor: str, note: JSON) -> Address:
         names = [quote(heading["text"]) for heading in note["headings"]]
         more = ", …" if len(names) > HEADINGS_NAMED else ""
         known = (
-            f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}" if names else "it has no headings"
+            f"its headings are {', '.join(names[:HEADINGS_NAMED])}{more}"
+            if names
+            else "the note has no headings"
         )
         raise NotFound(f"{note['path']} has no heading {quote(anchor)}; {known}")
     start, end = chain[-1], anchors.section_end(chain[-1])

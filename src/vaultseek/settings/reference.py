@@ -19,7 +19,7 @@ _PLAIN = {"true or false", "a string", "a non-empty string", "a path", "a list o
 _HEAD = """\
 # The settings of vaultseek: every key with its default and a description.
 #
-# To change a key, remove the "# " in front of it. Only the vaults have to be named. Environment variables
+# To change a key, remove the "# " in front of it. Only the vaults have no default. Environment variables
 # override the file: VAULTSEEK_SEARCH__LIMIT=5, VAULTSEEK_SEARCH__RECENCY__ENABLED=false; lists are JSON.
 # `vaultseek config check` reports errors in this file, `vaultseek config show` the values in use.
 """

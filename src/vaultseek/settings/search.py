@@ -50,7 +50,7 @@ class ExpansionSettings(Section):
     """``[search.expansion]``: similar terms from the vault, added to the query for the search by meaning."""
 
     enabled: bool = False
-    """Expand queries."""
+    """Add similar terms to queries."""
     terms: int = Field(default=3, ge=1, le=limits.EXPANSION_TERMS)
     """Maximum number of terms to add."""
     floor: float = Field(default=0.6, ge=0.0, le=1.0)
@@ -85,7 +85,7 @@ class SearchSettings(Section):
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
     """The constant k of RRF; a smaller value favours each search's first results."""
     rrf_ranks: Literal["score", "integer"] = "score"
-    """Use ranks that preserve the distances between scores, or plain ranks 1, 2, 3."""
+    """Use ranks that preserve distances between scores, or plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
     """Weight of words; setting it turns ``adaptive`` off. Other names: ``rrf_keyword_weight``,
     ``rrf_bm25_weight``."""
@@ -94,7 +94,7 @@ class SearchSettings(Section):
     graph_weight: Weight = 0.5
     """Weight of notes linked to the matches; such notes stay below direct matches."""
     graph: bool = True
-    """Also consider notes that are linked to the matches."""
+    """Also consider notes linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
     """Weight of meaning with fusion = "linear"; words get the rest. An explicit weight takes precedence."""
     adaptive: bool = True

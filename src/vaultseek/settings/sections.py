@@ -107,7 +107,7 @@ class ModelSettings(ServerSettings):
     """Unload the model after this many minutes without a search by meaning or a change. The next search is
     answered by word only, and reloads the model within about a second. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
-    """Number of texts in one request to the server."""
+    """Number of texts per request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
     """Time limit for a background request, in seconds; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
@@ -133,7 +133,7 @@ class AgentSettings(Section):
     """``[agents]``: what agents see through MCP, `context` and `search --format agent`; see docs/mcp.md."""
 
     hide: tuple[str, ...] = Field(default=(), strict=False, repr=False)
-    """Notes hidden from agents: folders with a slash at the end ("Journal/"), and filters ("tag:private").
+    """Notes hidden from agents: folders ending in a slash ("Journal/"), and filters ("tag:private").
     An agent with a shell can still read the files."""
     record: bool = True
     """Record on this machine what each agent is given, for `vaultseek agents`."""
@@ -159,5 +159,6 @@ class VectorSettings(Section):
 
     index: VectorIndexKind = "auto"
     """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
-    faster above about 150,000 vectors, but needs another copy of them on disk and twice their size in memory.
+    faster above about 150,000 vectors, but needs a second copy of the vectors on disk and twice their size in
+    memory.
     "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""

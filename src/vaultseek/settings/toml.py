@@ -37,7 +37,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
         # Non-blocking, because opening a pipe without a writer would block forever.
         with os.fdopen(os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                raise OSError(errno.EINVAL, "it is not a regular file")
+                raise OSError(errno.EINVAL, "not a regular file")
             raw = stream.read(limits.CONFIG_BYTES + 1)
     except FileNotFoundError:
         if required:

@@ -265,8 +265,8 @@ def embed_texts(version: str, model: str, fingerprint: str, texts: Sequence[str]
     except (ConfigError, WorkerUnavailable, OSError) as error:
         return {"refusal": f"{here} cannot load the model {model}: {error}"}
     if own != fingerprint:
-        other = f"{here} has another model under the name {model} ({own}, not {fingerprint})"
-        return {"refusal": f"{other}; install the same one there"}
+        other = f"{here} has a different model under the name {model} ({own}, not {fingerprint})"
+        return {"refusal": f"{other}; install the same model there"}
     embedded = embed.embed(encoder, texts)
     failed = {place for place, _ in embedded.failed}
     return {"vectors": np.asarray(embedded.vectors, np.float32), "failed": failed}

@@ -44,7 +44,7 @@ def backend() -> None:
 @json_option()
 @daemon_options
 def migrate(invocation: Invocation, target: str, uri: str | None) -> int:
-    """Copy notes and vectors to another engine, and use it.
+    """Copy notes and vectors to another engine, and use that engine.
 
     Everything is copied from the index: no note is read and nothing is embedded again. The engine is checked
     first; if it cannot be used, nothing changes. At the end, the engine's counts of notes, passages and
@@ -124,8 +124,8 @@ def _lines(moved: JSON, place: str) -> Iterator[str]:
         if searches := vault["searches"]:
             others = [each for each in searches if each["again"] != each["notes"]]
             asked = count(len(searches), "search", "searches")
-            yield f"{name}: {len(searches) - len(others)} of {asked} find the same first notes as before"
+            yield f"{name}: {len(searches) - len(others)} of {asked} found the same top notes as before"
             for each in others[:SHOWN_SEARCHES]:
-                yield f"  {each['again']} of {each['notes']} again: {clean(each['query'])}"
+                yield f"  {each['again']} of {each['notes']} top notes found again: {clean(each['query'])}"
     if moved["former"]:
         yield f"{clean(moved['former'])} keeps its copy; delete it there if you want it gone"

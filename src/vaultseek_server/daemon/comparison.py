@@ -17,7 +17,7 @@ from vaultseek.errors import IndexDamaged, WorkerUnavailable
 TRIES = 3
 """Maximum number of comparisons. A comparison is repeated if the ledger changes during it."""
 PAGE_NOTES = 500
-_OTHER_NUMBERS = "its vector counts differ from the index"
+_OTHER_NUMBERS = "the vector counts differ from the index"
 _WITH_PROBLEM = (
     "SELECT DISTINCT n.id FROM problems p JOIN notes n ON n.path = p.path WHERE p.code = ? ORDER BY n.id"
 )

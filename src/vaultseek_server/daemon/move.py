@@ -100,7 +100,7 @@ class Mover:
 
     async def _move(self, call: params.MoveParams) -> JSON:
         if call.uri is not None and call.to == EMBEDDED:
-            raise UsageError("the embedded engine has no address; leave it out")
+            raise UsageError("the embedded engine has no address; leave out the address")
         await self._follow_settings()
         was = index_of(self._registry.settings)
         index = was.model_copy(update={"backend": call.to, "uri": was.uri if call.uri is None else call.uri})

@@ -82,8 +82,8 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
                     f"an indexer still keeps {name}; remove the vault there, or stop the indexer first"
                 )
             raise UsageError(
-                f"the engine still has {name}; remove it where its indexer runs or, if that machine is gone, "
-                "also delete its text from the engine (delete_index)"
+                f"the engine still has {name}; remove the vault where its indexer runs or, "
+                "if that machine is gone, also delete the vault's text from the engine (delete_index)"
             )
 
     with _changing:

@@ -63,7 +63,7 @@ class ShardSource(Source):
             reporter.set_state("ready", shard.reason())
         except Unavailable as error:
             is_gone = error.cause == "vault_missing"
-            text = f"its shard is missing: {error}" if is_gone else str(error)
+            text = f"the vault's shard is missing: {error}" if is_gone else str(error)
             shard.missing = Unavailable(text, "behind")
             reporter.set_state("shard_missing", Reason.of(shard.missing))
         except Exception as error:  # e.g. a full disk; the ledger reports that itself

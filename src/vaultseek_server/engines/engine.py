@@ -25,7 +25,7 @@ from vaultseek_server.engines.heartbeat import Heartbeat
 from vaultseek_server.engines.postgres.backend import PostgresBackend
 from vaultseek_server.engines.postgres.database import ShardLedger
 from vaultseek_server.engines.postgres.schema import missing
-from vaultseek_server.engines.vectors import ShardVectors, table_name
+from vaultseek_server.engines.vectors import ShardVectors, drop_tables, is_vector_table, table_name
 from vaultseek_server.engines.writer import ShardFile, ShardWriter
 from vaultseek_server.settings import EngineOptions
 
@@ -174,6 +174,21 @@ class IndexedShard(PostgresEngine):
         other = {note for note, ordinal, path in resolved if before.get((note, ordinal), path) != path}
         ledger.mark_changed(sorted(other), revision)
 
+    def drop_vectors(self, stores: Collection[str], former: Collection[str]) -> None:
+        """Drop the tables of vectors outside of ``stores``, except those of ``former`` models, which
+        searchers may still use. If the server does not answer, the tables are dropped another time."""
+        kept = {table_name(store, collection) for store in stores for collection in (CHUNKS, NOTES)}
+        with suppress(Unavailable):
+            unused = [
+                table
+                for table, version in self.backend.state().items()
+                if is_vector_table(table) and version and table not in kept
+                if version.split("/")[0] not in former
+            ]
+            if unused:
+                with self.writer.transaction() as backend:
+                    drop_tables(backend, unused)
+
     def publish(self, beat: Heartbeat) -> None:
         """Write a heartbeat to the shard, for searchers. Raises Unavailable if the server does not answer, or
         if another indexer has taken over the shard."""
@@ -313,11 +328,13 @@ class SearchedShard(PostgresEngine):
         self._difference = ""
         if version != str(ANALYZER_VERSION):
             self._difference = (
-                f"its indexer runs another version of vaultseek with incompatible text analysis ("
-                f"{version}, here {ANALYZER_VERSION}); run the same version on all machines"
+                "the vault's indexer runs a different version of vaultseek, with incompatible text analysis "
+                f"({version}, here {ANALYZER_VERSION}); run the same version on all machines"
             )
         elif not vectors and self._ledger.counts().notes:
-            self._difference = "it has no vectors from this model; set the same model.name on all machines"
+            self._difference = (
+                "the engine has no vectors from this model; set the same model.name on all machines"
+            )
         return changed
 
     def reason(self) -> Reason | None:

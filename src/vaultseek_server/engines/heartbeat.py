@@ -1,4 +1,4 @@
-"""Heartbeat of an indexer: a sign that the indexer is running, and how far its shard is behind the folder.
+"""Heartbeat of an indexer, which shows that it is running, and how far its shard is behind the folder.
 
 The heartbeat is stored with the shard in the engine, for searchers, which have no folder. Its age is measured
 by the engine's clock, so the clocks of the machines do not matter.
@@ -71,13 +71,13 @@ class Heartbeat:
         if self.lag is not None:
             synced = f"; the shard was last up to date with its folder {_moment(self.age + self.lag)}"
         if self.state == STOPPED:
-            return Reason("behind", f"its indexer on {self.host} was stopped {_moment(self.age)}{synced}")
+            return Reason("behind", f"the indexer on {self.host} was stopped {_moment(self.age)}{synced}")
         if self.is_silent:
-            since = f"its indexer on {self.host} has been silent since {_moment(self.age)}"
+            since = f"the indexer on {self.host} has been silent since {_moment(self.age)}"
             return Reason("behind", f"{since}{synced}")
         if self.reason is None:
             return None
-        return Reason(self.reason.code, f"its indexer on {self.host} reports: {self.reason.text}{synced}")
+        return Reason(self.reason.code, f"the indexer on {self.host} reports: {self.reason.text}{synced}")
 
 
 def _moment(seconds_ago: float) -> str:

@@ -24,6 +24,7 @@ from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import CHUNKS, NOTES, SemanticAnswer, SemanticWorker
 from vaultseek.semantic.worker.state import Numbers, WorkerState
 from vaultseek.store.ledger import Ledger
+from vaultseek_server.engines.postgres.backend import PostgresBackend
 from vaultseek_server.engines.postgres.server import Server
 from vaultseek_server.engines.writer import ShardWriter
 
@@ -55,6 +56,8 @@ _writing_threads = ThreadPoolExecutor(4, thread_name_prefix="engine-write")
 """Threads for writes, which may take minutes while searches continue."""
 _NEAR = "SELECT number, note, 1 - (vector <=> %s::halfvec) FROM"
 _FIRST = "ORDER BY vector <=> %s::halfvec LIMIT %s"
+_TABLES = "vectors_"
+"""Prefix of the names of tables with vectors."""
 _HEADER = 4
 """Number of bytes that the server sends before the numbers of a vector."""
 
@@ -176,9 +179,7 @@ class ShardVectors:
 
         def drop() -> None:
             with writer.transaction() as backend:
-                for table in (table_name(store, CHUNKS), table_name(store, NOTES)):
-                    self._server.run(f"DROP TABLE IF EXISTS {table}")
-                    backend.set_state(table, "")
+                drop_tables(backend, [table_name(store, CHUNKS), table_name(store, NOTES)])
 
         await _ask(drop, deadline, _writing_threads)
 
@@ -269,7 +270,19 @@ def _first_notes(rows: Sequence[tuple[int, int, float]], k: int) -> Hits:
 def table_name(store: Path | str, collection: str) -> str:
     """Return the name of a collection's table. In the state, the collection's version is stored under this
     name."""
-    return f"vectors_{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
+    return f"{_TABLES}{re.sub(r'[^a-z0-9]+', '', Path(store).name.lower())[:30]}_{collection}"
+
+
+def is_vector_table(name: str) -> bool:
+    """Return true for the name of a table with vectors."""
+    return name.startswith(_TABLES)
+
+
+def drop_tables(backend: PostgresBackend, tables: Sequence[str]) -> None:
+    """Drop tables with vectors and their versions, within a transaction."""
+    for table in tables:
+        backend.server.run(f"DROP TABLE IF EXISTS {table}")
+        backend.set_state(table, "")
 
 
 async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoolExecutor = _threads) -> T:
@@ -281,7 +294,7 @@ async def _ask(work: Callable[[], T], deadline: float | None, threads: ThreadPoo
             return await running
     except TimeoutError:
         raise WorkerUnavailable(
-            "the engine took too long to find vectors; it is tried again automatically", "deadline"
+            "the engine took too long to find vectors; the search is tried again automatically", "deadline"
         ) from None
     except Unavailable as error:
         raise WorkerUnavailable(str(error), error.cause) from error

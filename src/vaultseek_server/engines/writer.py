@@ -151,7 +151,7 @@ class ShardWriter:
         if beat is not None and not beat.is_last:
             raise Unavailable(
                 f"an indexer on {beat.host} writes to the same shard, {self._backend.options.shard}: one "
-                "index is a copy of the other. Stop one of them; or, for a separate shard, stop this one "
-                f"and delete {self._folder.parent}",
+                "index is a copy of the other. Stop one of them; or, for a separate shard, stop this "
+                f"indexer and delete {self._folder.parent}",
                 "behind",
             )

@@ -180,7 +180,7 @@ class Quotas:
         use.left = min(most, use.left + (now - use.since) * most / 60)
         use.since = now
         if use.left < 1:
-            raise Busy(f"more than {most} requests in a minute with this token; try again in a moment")
+            raise Busy(f"this token has made more than {most} requests in a minute; try again in a moment")
         if use.running >= grant.token.in_flight:
             raise Busy(
                 f"{use.running} requests with this token are running; try again when one of them has finished"

@@ -230,8 +230,8 @@ def test_a_comparison_of_everything_leaves_nothing_held_back():
         await save_until_held(hints)
         hints.add("other.md")
         await hints.next_batch()
-        hints.request_rescan("a client requested it")
-        assert (await hints.next_batch()).rescan_reason == "a client requested it"
+        hints.request_rescan("requested by a client")
+        assert (await hints.next_batch()).rescan_reason == "requested by a client"
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(30):
                 await hints.next_batch()

@@ -59,6 +59,8 @@ def shown(text: str) -> str:
         (r"\&amp; and \*not bold\*", "&amp; and *not bold*"),
         ("[1] is [not] a [link", "[1] is [not] a [link"),
         ("One[^1] two[^note].", "One two."),
+        ("A wharf^[Built by *the* [guild](a.md).], old.", "A wharf (Built by the guild.), old."),
+        ("match ^[a-z]+ and [[https://e.org/x][the page]]", "match ^[a-z]+ and the page"),
         ("$a_b$ and $5 and $6, $$x_1 * y_1 * z$$", "$a_b$ and $5 and $6, $$x_1 * y_1 * z$$"),
         ("https://e.org/a_b_c and www.e.org/*x*", "https://e.org/a_b_c and www.e.org/x"),
         ("![chart](data:image/png;base64,iVBORw0KGgo=)", "chart"),
@@ -158,9 +160,12 @@ def test_invisible_characters_are_removed_except_joiners_where_they_join(text: s
         ("One[^1] two.\n\n[^1]: The *note*.", "One two.\nThe note."),
         ("a ` tick, then\n%%hidden%% text", "a ` tick, then\n text"),
         # HTML
-        ('<div class="a">\n<p>Text <b>bo</b>ld &amp; more</p>\n</div>', " Text bold & more"),
+        ('<div class="a">\n<p>Text <b>bo</b>ld &amp; more</p>\n</div>', "\u2029Text bold & more\u2029"),
         ("<script>\nlet x = 1\n</script>\n\nAfter.", "After."),
-        ('<p title="no">yes</p>', " yes "),
+        ('<p title="no">yes</p>', "\u2029yes\u2029"),
+        ("<ul><li>cork</li><li>screw</li></ul>", "\u2029 • cork  • screw \u2029"),
+        ("<table><tr><td>a</td><td>b</td></tr></table>", "\u2029\u2029 | a  | b \u2029\u2029"),
+        ("[TOC]\n\n[[_TOC_]]\n\n#+BEGIN_SRC python\nx\n#+END_SRC\nText", "x\nText"),
         # formulas
         ("$$\nx_1 * y_1\n$$", "$$\nx_1 * y_1\n$$"),
     ],

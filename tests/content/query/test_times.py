@@ -18,6 +18,8 @@ def days(text: str, today: date = TODAY) -> str | None:
     ("text", "expected"),
     [
         ("brakes last week", "2026-11-16 2026-11-22"),
+        ("2021 November 15", "2021-11-15 2021-11-15"),
+        ("30 May – 2 June 2022", "2022-05-30 2022-06-02"),
         ("what happened yesterday", "2026-11-27 2026-11-27"),
         ("brakes in September", "2026-09-01 2026-09-30"),
         ("brakes in December", "2025-12-01 2025-12-31"),

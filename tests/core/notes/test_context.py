@@ -176,7 +176,8 @@ def test_a_block_of_several_passages_comes_whole_or_says_what_is_missing(packed:
             first, last = part["block"]["start_line"], part["block"]["end_line"]
             missing = last - first - (part["end_line"] - part["start_line"]) - bool(part["opening"])
             assert (
-                f"  [{missing:,} lines left out; the whole block is Pump.md:{first}-{last}]" in answer["text"]
+                f"  [{missing:,} lines left out; for the whole block, read Pump.md:{first}-{last}]"
+                in answer["text"]
             )
             assert {"path": "Pump.md", "start_line": first, "end_line": last} in answer["left_out"]
             assert answer["text"].count("lines left out") == 1
@@ -281,7 +282,7 @@ def test_a_block_with_the_answer_comes_in_part_if_it_is_larger_than_the_budget(p
         assert part["block"] == {"start_line": 3, "end_line": 16 - (kind == "callout")}
         assert part["text"].startswith(opening)
         assert "Turn key 1 " in part["text"]
-        assert "lines left out; the whole block is List.md:3-1" in answer["text"]
+        assert "lines left out; for the whole block, read List.md:3-1" in answer["text"]
         assert answer["tokens"] <= budget
 
 

@@ -69,6 +69,30 @@ def test_a_filter_finds_a_day_or_an_identifier_in_any_spelling(
     assert set(paths(index_of(NOTES), query)) == expected
 
 
+DATES = {
+    "Range.md": "The fair of 25–27 January 2024.\n",
+    "Short.md": "Seen on 18.04.24 in Rome.\n",
+    "Genitive.md": "Встреча 5 января 2024 года.\n",
+    "Words.md": "2021 November 15: frost.\n",
+    "Numbers.md": "Version 6.4.24, 25 of 27, January, 2024, 18 04 24.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("queries", "expected"),
+    [
+        (["2024-01-25", "2024-01-27", "25. Januar 2024", "25–27 January 2024"], "Range.md"),
+        (["2024-04-18", '"2024-04-18"', "18/04/24", "18 April ’24"], "Short.md"),
+        (["2024-01-05", "5 January 2024", "5 stycznia 2024", "05.01.24"], "Genitive.md"),
+        (["2021-11-15", "15-Nov-2021", "2021-Nov-15", '"15. listopadu 2021"'], "Words.md"),
+    ],
+)
+def test_a_day_is_found_in_any_spelling(index_of: IndexOf, queries: list[str], expected: str) -> None:
+    index = index_of(DATES)
+    for query in queries:
+        assert paths(index, query)[:1] == [expected], query
+
+
 CODES = {
     "Mask.md": "We got 3M8210 masks.\n",
     "Open mask.md": "We got 3M 8210 masks.\n",

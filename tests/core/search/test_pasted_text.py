@@ -42,6 +42,9 @@ COMMANDS = {
     "Release.md": 'Say `git commit -m "fix kiln"` first.\n',
     "Docker.md": "    docker run -d --rm -it image\n",
     "Film.md": "`ffmpeg in.mkv -c:v libx264 out.mp4`\n",
+    "Warnings.md": "Compile with `-Wall -std=c99` to see warnings, publish with -p8080:80.\n",
+    "Frost.md": "The shed was at -5 °C, then -12,5°C.\n",
+    "Issues.md": "The filter is:open lists issues, after:lunch is mine, kind:tall too.\n",
     "Kiln.md": "A kiln and its glaze. The xzf of a tar.\n",
     "Pots.md": "A kiln without it.\n",
 }
@@ -55,7 +58,13 @@ COMMANDS = {
         ('git commit -m "fix kiln"', "Release.md", "-m was treated as a word"),
         ("docker run --rm -it image", "Docker.md", "-it was treated as a word"),
         ("ffmpeg in.mkv -c:v libx264 out.mp4", "Film.md", "-c:v was treated as a word"),
+        ("-Wall warnings", "Warnings.md", "-Wall was treated as a word"),
+        ("-std=c99", "Warnings.md", "-std=c99 was treated as a word"),
+        ("port -p8080:80", "Warnings.md", "-p8080:80 was treated as a word"),
+        ("-5 °C", "Frost.md", "-5 was treated as a word"),
+        ("shed -12,5°C", "Frost.md", "-12,5°C was treated as a word"),
         ("kiln -glaze", "Pots.md", ""),
+        ("-Wally kiln -glaze -2024", "Pots.md", ""),
         ("kiln -xzf", "Pots.md", ""),
         ('tar -"xzf"', None, ""),
     ],
@@ -69,6 +78,14 @@ def test_a_pasted_command_does_not_exclude_its_note(
     assert [note for note in given["interpreted"]["notes"] if "-" in note[:2]] == (
         [f'{remark}; write -"{remark.split()[0][1:]}" to exclude it'] if remark else []
     )
+
+
+@pytest.mark.parametrize("query", ["is:open issues", "is:open", "after:lunch", "kind:tall"])
+def test_an_unknown_value_of_a_filter_is_words(index_of: IndexOf, query: str) -> None:
+    given = answer(index_of(COMMANDS), query)
+    assert [result["path"] for result in given["results"]][:1] == ["Issues.md"]
+    (remark,) = given["interpreted"]["notes"]
+    assert remark.startswith(f"{query.split()[0]} was treated as words; expected ")
 
 
 GERMAN = "Das ist das Haus, das wir meinen. Es ist ein schönes Haus, und das wissen wir alle seit langem."

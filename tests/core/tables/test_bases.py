@@ -192,7 +192,9 @@ views:
     )
     assert [row[1:] for row in cells(answer)] == [[None] * 5, [None] * 5]
     told = answer["problems"]
-    assert any(each.startswith("formula broken: it ends where a value is expected") for each in told)
+    assert any(
+        each.startswith("formula broken: the expression ends where a value is expected") for each in told
+    )
     assert any(
         "refers to itself" in each and "(2 files, the first is Books/Dune.md)" in each for each in told
     )

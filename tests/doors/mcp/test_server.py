@@ -359,7 +359,7 @@ async def test_pages_of_a_search_follow_its_cursor():
             if cursor is None:
                 break
         other = await agent.call_tool("search", {"query": "tea", "cursor": "10-0000-7"})
-        assert "another search" in text_of(other)
+        assert "a different search" in text_of(other)
     assert [len(page) for page in seen] == [10, 10, 5]
     assert [path for page in seen for path in page] == PATHS
     assert [params["limit"] for params in asked] == [11, 21, 31]

@@ -64,5 +64,5 @@ def test_a_cursor_is_read_as_it_was_written_and_for_its_question_only(offset, re
 def test_a_cursor_of_another_question_is_refused():
     text = write_cursor(Cursor(10, 3), ["pump"], "hybrid", None)
     assert read_cursor(None, ["tea"]) == Cursor()
-    with pytest.raises(UsageError, match="another search"):
+    with pytest.raises(UsageError, match="a different search"):
         read_cursor(text, ["tea"], "hybrid", None)

@@ -65,9 +65,9 @@ def test_answers_may_say_more_than_is_documented():
         ("vault/add", {"name": "notes"}, "path"),
         ("vault/add", {**ADDED, "name": None}, "name"),
         ("vault/list", {"vaults": [{"name": "notes"}]}, r"vaults\.0\.from"),
-        ("vault/add", None, "all of it"),
-        ("shutdown", [], "all of it"),
-        ("$/cancelRequest", {}, "all of it"),
+        ("vault/add", None, "the whole answer"),
+        ("shutdown", [], "the whole answer"),
+        ("$/cancelRequest", {}, "the whole answer"),
     ],
 )
 def test_a_wrong_answer_is_named_in_one_line_without_its_text(method, answer, named):

@@ -100,7 +100,7 @@ def test_a_server_that_is_gone_is_not_waited_for(server, encoder, monkeypatch):
     monkeypatch.setattr(served, "DOWN_SECONDS", (60.0,))
     monkeypatch.setattr(served, "QUERY_SECONDS", 0.1)
     server.seconds = 5.0
-    with pytest.raises(WorkerUnavailable, match="it took too long"):
+    with pytest.raises(WorkerUnavailable, match="the answer took too long"):
         model.encode(["a question"], query=True)
     asked = len(server.requests)
     with pytest.raises(WorkerUnavailable):
@@ -337,14 +337,14 @@ def test_an_answer_without_end_and_a_redirect_are_refused(server, encoder):
     assert model.dimension == 32
     server.endless = True
     for query in (False, True):
-        with pytest.raises(WorkerUnavailable, match="its answer has more than"):
+        with pytest.raises(WorkerUnavailable, match="the answer has more than"):
             model.encode(["a text"], query=query, pause=None if query else pause)
     server.endless = False
     assert server.sent < 16 * limits.MIB
     with embedding_server() as elsewhere:
         server.redirect = elsewhere.url
         for query in (False, True):
-            with pytest.raises(WorkerUnavailable, match="redirects to another address"):
+            with pytest.raises(WorkerUnavailable, match="redirects to a different address"):
                 model.encode(["a text"], query=query, pause=None if query else pause)
         with pytest.raises(WorkerUnavailable, match="redirects"):
             encoder().encode(["a text"], pause=pause)

@@ -182,7 +182,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert used.stdout.splitlines() == [
         f'set model.name = "{NAME}" in {file}',
         "restart the daemon to use it: `vaultseek stop`, then `vaultseek start`",
-        "it then embeds every vault again, and uses the old vectors until that is done",
+        "the daemon then embeds every vault again, and uses the old vectors until that is done",
     ]
     assert file.read_text().startswith("# mine\n[search]\nlimit = 3 # few\n")
     assert load().model.name == str(fetched_directory(NAME))
@@ -195,7 +195,7 @@ def test_fetch_then_use_then_list(run, hub, model, monkeypatch):
     assert looked["ok"]
     assert "32 numbers per vector" in found["worker"]
     (fetched_directory(NAME) / "vocab.txt").write_text("other words\n")
-    assert "is not what was fetched" in run("doctor", "--no-worker").stdout
+    assert "differs from what was fetched" in run("doctor", "--no-worker").stdout
     overruled = run("models", "use", "bundled", VAULTSEEK_MODEL__NAME="hashing")
     assert "VAULTSEEK_MODEL__NAME overrides the file" in overruled.stderr
     assert load().model.name == "bundled"

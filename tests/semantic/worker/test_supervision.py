@@ -321,7 +321,7 @@ async def test_starts_are_in_vain_until_a_child_is_ready(
     await until(lambda: worker.state.restarts > 1)
     assert worker.state.in_vain
     again = [state.reason.text for state in workers.states if state.status == "starting"][1:]
-    assert all("again after a failed start: it" in text for text in again)
+    assert all("again after a failed start: the process" in text for text in again)
     well.touch()
     await worker.ready()
     assert not worker.state.in_vain
@@ -339,7 +339,7 @@ async def test_a_start_gets_the_time_while_it_does_something(workers: Any) -> No
 async def test_a_start_that_never_ends_is_killed(workers: Any, until: Any) -> None:
     worker = workers.fake("while True: pass", longest_start_seconds=0.5, backoff_seconds=(60.0,))
     await worker.start()
-    await until(lambda: worker.state.reason.text == "it did not become ready in time")
+    await until(lambda: worker.state.reason.text == "the process was not ready in time")
 
 
 async def test_a_crash_leaves_no_core_dump(workers: Any, tmp_path: Path) -> None:
@@ -364,7 +364,7 @@ async def test_a_model_that_never_finishes_loading_is_killed(workers: Any, until
     with pytest.raises(WorkerUnavailable):
         await worker.embed(["x"], deadline=0.5)
     await until(
-        lambda: worker.state.reason == Reason("worker_unavailable", "it did not become ready in time")
+        lambda: worker.state.reason == Reason("worker_unavailable", "the process was not ready in time")
     )
 
 

@@ -127,8 +127,8 @@ async def test_each_shard_that_is_missing_or_behind_is_named(searcher, indexers,
     found, partial = await searcher.partial()
     assert {"garden", "wiki"} <= found
     assert partial.keys() == {"boats", "garden"}
-    assert "its shard is missing: the engine has no shard boats-" in partial["boats"]
-    assert partial["garden"].startswith("its indexer on far reports: 40 of 90 notes have not been read yet")
+    assert "the vault's shard is missing: the engine has no shard boats-" in partial["boats"]
+    assert partial["garden"].startswith("the indexer on far reports: 40 of 90 notes have not been read yet")
 
     await asyncio.to_thread(server.stop)
     try:
@@ -314,7 +314,9 @@ async def test_settings_that_change_while_shards_are_listed_stay(searcher, monke
 async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
     boats = next(each for each in searcher.registry.followers if each.vault.name == "boats")
     copy = paths.vault_data_directory(boats.vault.options.root)
-    with pytest.raises(UsageError, match="the engine still has boats; remove it where its indexer runs"):
+    with pytest.raises(
+        UsageError, match="the engine still has boats; remove the vault where its indexer runs"
+    ):
         await searcher.call("vault/remove", vault="boats")
     with pytest.raises(UsageError, match="an indexer still keeps boats"):
         await searcher.call("vault/remove", vault="boats", delete_index=True)

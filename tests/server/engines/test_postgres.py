@@ -16,6 +16,7 @@ from unittest.mock import Mock
 import pytest
 
 from daemons import eventually
+from former_models import DAY, check_clock, check_weeks, compact, set_clock
 from postgres_server import PostgresServer, stored
 from semantic_here import WorkerHere, index_here
 from vaultseek.base.paths import folder_bytes
@@ -27,8 +28,10 @@ from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.settings.search import SearchSettings
+from vaultseek.store.ledger.vectors import UNUSED_DAYS
 from vaultseek_server.engines import vectors as vectors_module
 from vaultseek_server.engines.administration import delete_shard, names_of_shards, probe_engine
+from vaultseek_server.engines.engine import backend_of
 from vaultseek_server.engines.postgres import connections
 from vaultseek_server.engines.postgres import server as server_module
 from vaultseek_server.engines.postgres.backend import PostgresBackend
@@ -456,3 +459,32 @@ def test_a_server_is_looked_at_before_anything_is_switched_to_it(engine):
 )
 def test_statements_are_translated(sql, expected):
     assert translated(sql) == expected
+
+
+@pytest.mark.fault("B12")
+def test_b12_vectors_of_a_former_model_go_after_weeks_without_it(tmp_path, engine, monkeypatch):
+    root = write_files(tmp_path / "vault", NOTES)
+
+    def tables() -> int:
+        sql = "SELECT count(*) FROM pg_tables WHERE schemaname = %s AND tablename LIKE 'vectors%%'"
+        with contextlib.closing(backend_of(engine)) as backend:
+            return int(backend.server.rows(sql, backend.server.schema)[0][0])
+
+    check_weeks(lambda model: opened(root, tmp_path / "indexer", engine, model=model), set_clock(monkeypatch))
+    assert tables() == 4
+    with opened(root, tmp_path / "indexer", engine, model="first") as indexer:
+        vectors = stored(indexer.engine.backend)[2]
+        clock = set_clock(monkeypatch)
+        for _ in range(UNUSED_DAYS + 2):
+            clock.now += DAY
+            compact(indexer)
+        assert tables() == 2
+        assert stored(indexer.engine.backend)[2] == vectors
+        asyncio.run(index_vault(indexer))
+        assert answers(indexer)["sump pump", "semantic"][0]
+
+
+@pytest.mark.fault("B12", "C15")
+def test_c15_a_clock_that_jumps_costs_no_vectors_of_models_in_use(tmp_path, engine, monkeypatch):
+    root = write_files(tmp_path / "vault", NOTES)
+    check_clock(lambda model: opened(root, tmp_path / "indexer", engine, model=model), set_clock(monkeypatch))

@@ -129,7 +129,7 @@ local function lost(from, message)
     table.insert((message or call.again) and given_up or again, call)
     call.again = true
   end
-  refuse(given_up, { code = "unavailable", message = message or "the daemon went away; try again" })
+  refuse(given_up, { code = "unavailable", message = message or "the daemon disconnected; try again" })
   if #again > 0 then
     vim.list_extend(waiting, again)
     if not connecting then

@@ -62,7 +62,7 @@ export interface Problem {
 /** Return the message for the user about an error. */
 export function problemOf(error: unknown): Problem {
 	if (error instanceof NotConnected) {
-		const then = error instanceof Unsuited ? "once it is fixed" : "once a daemon is running";
+		const then = error instanceof Unsuited ? "once this is fixed" : "once a daemon is running";
 		return { text: `${error.message} The search continues by itself ${then}.`, command: error.command };
 	}
 	if (error instanceof UnknownVault) {

@@ -52,7 +52,9 @@ def read(data: bytes, path: str) -> Note:
     try:
         markdown = _markdown(text)
     except RecursionError:
-        return named_only(path, "too_complex", f"its elements are nested more than {DEPTH} levels deep")
+        return named_only(
+            path, "too_complex", f"the page's elements are nested more than {DEPTH} levels deep"
+        )
     start = _COMMENT.sub("", _BODY.split(text[:HEAD_CHARS], maxsplit=1)[0])
     head = BeautifulSoup(start, "html.parser", parse_only=SoupStrainer(["title", "meta"]))
     keywords = head.find("meta", attrs={"name": re.compile("(?i)^keywords$")})

@@ -34,7 +34,7 @@ COMMAND = (sys.executable, "-P", "-m", "vaultseek.content.extractors.process")
 NICENESS = 10
 PATIENCE = 20
 """Wall-clock time allowed for a file on a busy machine, as a multiple of the processor time allowed."""
-STOPPED = "vaultseek is stopping; the rest is read after the next start"
+STOPPED = "vaultseek is stopping; the remaining files are read after the next start"
 
 
 class ReaderEnded(Exception):

@@ -202,7 +202,7 @@ class _Expressions:
             return False
         is_costly = len(pattern) > SHORT_CHARS and self._patterns[pattern] is None
         if self._seconds < 0 and is_costly:
-            self.problems[pattern] = "the rules before it took too long"
+            self.problems[pattern] = "earlier rules took too long"
             return False
         began = processor_seconds()
         try:
@@ -220,7 +220,7 @@ class _Expressions:
         if seconds > _USUAL_SECONDS:
             self._seconds -= seconds
             if self._seconds < 0:
-                self.problems[pattern] = "it takes too long"
+                self.problems[pattern] = "the rule takes too long"
 
 
 _USUAL_SECONDS = 50e-6

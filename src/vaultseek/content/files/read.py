@@ -122,7 +122,7 @@ def _not_local(descriptor: int, stat: FileStat) -> NoteBytes:
         False,
         Problem(
             "not_local",
-            "the content is not on this machine; open it once, or make its folder available offline",
+            "the content is not on this machine; open the file once, or make its folder available offline",
         ),
     )
 

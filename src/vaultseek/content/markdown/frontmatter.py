@@ -65,7 +65,10 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
         return Frontmatter(body_line=body_line)
     if not isinstance(document.value, dict):
         return _rejected(
-            "bad_frontmatter", "the frontmatter holds no properties; write them as name: value", 1, body_line
+            "bad_frontmatter",
+            "the frontmatter has no properties; write properties as name: value",
+            1,
+            body_line,
         )
     return _frontmatter_of(document, body_line, lines)
 

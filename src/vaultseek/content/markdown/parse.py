@@ -72,7 +72,7 @@ def _note(
         )
     if not body.inlines.marks:
         all_problems.append(
-            Problem("too_many_marks", f"it has too many brackets and similar characters; {_AS_TEXT}")
+            Problem("too_many_marks", f"the note has too many brackets and similar characters; {_AS_TEXT}")
         )
     is_section = sum(heading.level == 1 for heading in body.headings) > 1
     title, source = title_of(_title(front.title), None if is_section else body.opening, path)

@@ -26,6 +26,8 @@ from vaultseek.content.markdown.structure import Block, without_quotes
 
 BULLET = "•"
 """Marker for a bulleted list item; it separates items where lines are joined."""
+PARAGRAPH = "\u2029"
+"""Border between two paragraphs in one line of HTML. It is white space, but ends a phrase."""
 SCRIPT_CHARS = 20
 """Maximum length, in characters, of a subscript or superscript between single delimiters, as in Pandoc's
 ``H~2~O``."""
@@ -64,6 +66,9 @@ def render_blocks(
         rendered.update(rows)
         for row, edit in _RENDERERS[block.kind](block, lines, labels):
             found[row + first].append(edit)
+        for row in rows if block.kind == "paragraph" else ():
+            if lines[row][:2] in _DIRECTIVE_SIGNS and _DIRECTIVE.fullmatch(lines[row]):
+                found[row + first] = [Edit(0, len(lines[row]))]
     edits = {number: sorted(each) for number, each in found.items()}
     outside = (row for row, line in enumerate(lines) if row not in rendered and not line.isascii())
     return edits | {row + first: hidden for row in outside if (hidden := _hidden(lines[row]))}
@@ -234,6 +239,13 @@ _RENDERERS: Mapping[str, Callable[[Block, Sequence[str], Labels], Placed]] = {
     "definition": _nothing,
     "break": _nothing,
 }
+_DIRECTIVE = re.compile(
+    r"(?:\[TOC\]|\[\[_?TOC_?\]\]|\$\{toc\}|\{\{< toc >\}\}|#\+(?:BEGIN|END)_\w+.*)[ \t]*",
+    re.IGNORECASE,
+)
+"""A line for a table of contents, or the border of a block in Org."""
+_DIRECTIVE_SIGNS = frozenset({"[T", "[t", "[[", "${", "{{", "#+"})
+"""First two characters of such a line."""
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])[ \t]*$")
 _TASK = re.compile(r"\[[^\n]\][ \t]+(?=\S)")
 _CALLOUT = re.compile(r"\[!([^\]\n|]+)(?:\|[^\]\n]*)?\][+-]?[ \t]*([^\n]*)")
@@ -264,7 +276,7 @@ def _token(hidden: str) -> re.Pattern[str]:
       | (?P<angle><)
       | (?P<footnote>\[\^[^\s\[\]]+\]:?)
       | (?P<wiki>!?\[\[)
-      | (?P<open>!?\[)
+      | (?P<open>(?:!|(?<=[\w.,;)])\^)?\[)
       | (?P<close>\])
       | (?P<entity>{_REFERENCE})
       | (?P<script>(?:(?=~)(?<=[^\W\d_]|[)\]])|(?=\^)(?<=[\w)\]]))
@@ -284,7 +296,7 @@ _TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
 searching for them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
-_WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\]\]")
+_WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\](?:\[([^\[\]\n]+)\])?\]")
 _SIZE = re.compile(r"\|[\dx \t]*$")
 _ATTRIBUTE = r"\s++[A-Za-z_:][\w:.-]*+(?:\s*+=\s*+(?:[^\s\"'=<>`]++|'[^']*+'|\"[^\"]*+\"))?+"
 _TAG = re.compile(rf"</?([A-Za-z][A-Za-z0-9-]*+)((?:{_ATTRIBUTE})*+)\s*+/?>")
@@ -295,6 +307,12 @@ _JOINING = re.compile(
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
 """HTML elements whose tags do not separate words: the text before and after such a tag may form one word."""
+_BEFORE_TAG = {"li": BULLET, "td": "|", "th": "|"}
+_BORDERS = re.compile(
+    "address|article|aside|blockquote|caption|d[dlt]|details|div|fig(?:caption|ure)|footer|h[1-6r]|header"
+    "|main|nav|[ou]l|p|pre|section|summary|table|tr"
+)
+"""HTML elements that begin and end a paragraph."""
 _SILENT = frozenset({"script", "style", "template", "noscript"})
 """HTML elements whose content is not displayed."""
 
@@ -410,6 +428,10 @@ class _Inline:
         link = _WIKI.match(self._text, match.start())
         if link is None:
             return match.end() - 1  # the second bracket may open a link
+        if link[2]:  # a link in Org
+            self._remove(link.start(), link.start(2))
+            self._remove(link.end(2), link.end())
+            return link.end()
         is_embed = match[0][0] == "!"
         start, end = link.span(1)
         target, _, alias = link[1].partition("|")
@@ -434,11 +456,15 @@ class _Inline:
         return match.end()
 
     def _close(self, match: re.Match[str]) -> int:
-        """Remove the brackets and the destination of a link or an image."""
+        """Remove the brackets and the destination of a link or an image; put a footnote in parentheses."""
         position = match.start()
         if not self._brackets:
             return match.end()
         start, content = self._brackets.pop()
+        if self._text[start] == "^":
+            self._remove(start, content, " (")
+            self._remove(position, match.end(), ")")
+            return match.end()
         end = self._end_of_link(content, position)
         if end == 0:
             return match.end()
@@ -541,13 +567,16 @@ def _html_edits(text: str) -> Iterator[Edit]:
 
 
 def _tag_edit(tag: re.Match[str]) -> Edit:
-    """Return the edit that replaces a tag: a picture by its alt text, a tag within a word by nothing, any
-    other tag by a space.
+    """Return the edit that replaces a tag: a picture by its alt text, a tag within a word by nothing, an item
+    or a cell by its sign, another block by the border of a paragraph, any other tag by a space.
     """
     name = tag[1].lower()
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")
-    return Edit(tag.start(), tag.end(), "" if _JOINING.fullmatch(name) else " ")
+    if not tag[0].startswith("</") and (sign := _BEFORE_TAG.get(name)):
+        return Edit(tag.start(), tag.end(), f" {sign} ")
+    shown = "" if _JOINING.fullmatch(name) else PARAGRAPH if _BORDERS.fullmatch(name) else " "
+    return Edit(tag.start(), tag.end(), shown)
 
 
 def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | None:

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cache
 from typing import NamedTuple
 
 from dateutil.parser import isoparse  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
+
+from vaultseek.content.languages.months import month_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,41 +160,58 @@ def _named(words: str, now: datetime) -> _Span | None:
 
 # -- dates in any spelling
 
-_MONTHS = (
-    "jan(?:uary|uar|vier)?|jänner|januari|enero|ene|gennaio|gen|janeiro",
-    "feb(?:ruary|ruar|ruari|braio|rero)?|février|févr?|fevereiro|fev",
-    "mar(?:ch|s|zo|ço)?|märz|maart|mrt|mär",
-    "apr(?:il|ile)?|avril|avr|abril|abr",
-    "may|mai|mayo|maggio|mag|maio|mei",
-    "june?|juni|juin|junio|giugno|giu|junho",
-    "july?|juli|juillet|juil|julio|luglio|lug|julho",
-    "aug(?:ust|ustus)?|août|agosto|ago",
-    "sept?(?:ember|embre|tembre|tiembre)?|set(?:embro|tembre)?|septiembre",
-    "oct(?:ober|obre|ubre)?|okt(?:ober)?|ott(?:obre)?|out(?:ubro)?",
-    "nov(?:ember|embre|iembre|embro)?",
-    "dec(?:ember|embre)?|dez(?:ember|embro)?|déc(?:embre)?|dic(?:iembre|embre)?",
-)
-"""Patterns for month names in English, German, French, Spanish, Italian, Portuguese and Dutch."""
-_ANY_MONTH = "|".join(f"(?:{month})" for month in _MONTHS)
 YEAR = r"(?:1[0-9]|20)[0-9]{2}"
+LATEST_SHORT_YEAR = 69
+"""Two-figure years up to this one belong to the 21st century, others to the 20th."""
+_ONE_OR_TWO = "[0-9]{1,2}"
 _ORDINAL = r"(?:st|nd|rd|th|er|\.|º|ª)?"
-_OF = r"(?: (?:of|de|del|di|do))?"
-_IN_WORDS = re.compile(
-    rf"(?<![^\W_])(?:(?P<day>[0-9]{{1,2}}){_ORDINAL}{_OF}[ -](?P<month>{_ANY_MONTH})\.?,?{_OF}[ -]"
-    rf"(?P<year>{YEAR})"
-    rf"|(?P<month2>{_ANY_MONTH})\.? (?P<day2>[0-9]{{1,2}}){_ORDINAL},? (?P<year2>{YEAR})"
-    rf"|(?P<month3>{_ANY_MONTH})\.?,?{_OF} (?P<year3>{YEAR}))(?![^\W_])",
-    re.IGNORECASE,
+_OF = r"(?:[ \xa0](?:(?:day[ ])?of|del?|di|do)|[ \xa0]d['’])?"
+_TO_WORD = "to|and|bis|und|au|et|al?|y|e|tot|till?|hasta|até|do|i|до|по|и"
+_TO = rf"(?:[ \xa0]?[-–—&][ \xa0]?|[ \xa0](?:{_TO_WORD})[ \xa0])"
+"""Sign or word between the first and the last day of a range."""
+_NAME = r"(?:[^\W\d_]|[\u0900-\u0963]){3,12}"
+_SIGN = r"[ \xa0./-]"
+_TIME = r"(?:[ ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?(?:[ ][A-Z]{3,4})?"
+_WHOLE_YEAR = re.compile(r"(?:1[0-9]|20)(?<![0-9]..)[0-9]{2}(?![0-9])")
+_SHORT_YEAR = re.compile(r"['’./-](?<=.['’]|[^\W\d_][./-])[0-9]{2}(?![^\W_])(?![./-][0-9])")
+_BEFORE_YEAR = re.compile(
+    rf"(?<![^\W_])(?:(?P<day>{_ONE_OR_TWO}){_ORDINAL}{_OF}{_SIGN}?(?P<month>{_NAME})"
+    rf"|(?P<month2>{_NAME})\.?[ \xa0]{{1,2}}(?:(?P<first>{_ONE_OR_TWO}){_ORDINAL}{_TO})?"
+    rf"(?P<day2>{_ONE_OR_TWO}){_ORDINAL}{_TIME}"
+    rf"|(?P<month3>{_NAME}))\.?,?{_OF}{_SIGN}?\Z"
 )
+_AFTER_YEAR = re.compile(
+    rf"\.?[ ]gada[ ](?P<day2>{_ONE_OR_TWO})\.[ ](?P<month2>{_NAME})"
+    rf"|(?:[-/]|[.,]?[ \xa0](?:m\.[ ])?)(?P<month>{_NAME})(?:\.?[ \xa0]|[./-])"
+    rf"(?P<day>{_ONE_OR_TWO})(?![0-9]|:[0-9])"
+    rf"|[-/](?P<month3>{_NAME})(?![^\W_])"
+)
+_RANGE_BEFORE = re.compile(
+    rf"(?<![^\W_])(?:(?P<day>{_ONE_OR_TWO}){_ORDINAL}{_OF}{_SIGN}?(?P<month>{_NAME})\.?"
+    rf"|(?P<month2>{_NAME})\.?[ \xa0](?P<day2>{_ONE_OR_TWO}){_ORDINAL}"
+    rf"|(?P<day3>{_ONE_OR_TWO})(?:\.(?P<month3>{_ONE_OR_TWO}))?{_ORDINAL}){_TO}\Z"
+)
+"""The first day of a range whose last day has the year: ``25–`` and ``25. Mai bis``."""
+_LONGEST_DATE = 48
+"""Maximum length of the part of a date before its year, or of the first day of a range."""
 _BLANK = r"[^\S\n]?"
 _IN_NUMBERS = re.compile(
-    rf"(?<![0-9])(?:(?P<year>{YEAR})(?P<sign>[-‐‑/._])(?P<month>[0-9]{{1,2}})(?:(?P=sign)(?P<day>[0-9]{{1,2}}))?(?![0-9])"
-    rf"|(?P<first>[0-9]{{1,2}})(?P<sign2>[-/.])(?P<second>[0-9]{{1,2}})(?P=sign2)(?P<year2>{YEAR})(?![0-9])"
+    rf"(?<![0-9])(?:(?P<year>{YEAR})(?P<sign>[-‐‑/_]|\.(?:[ ](?={_ONE_OR_TWO}\.[ ][0-9]))?)"
+    rf"(?P<month>{_ONE_OR_TWO})(?:(?P=sign)(?P<day>{_ONE_OR_TWO}))?(?![0-9])"
+    rf"|(?P<first>{_ONE_OR_TWO})(?P<sign2>[-/]|\.[ \xa0]?)(?P<second>{_ONE_OR_TWO})(?P=sign2)"
+    rf"(?P<year2>{YEAR})(?![0-9])"
     rf"|(?<![^\W_])(?<![0-9][.-])(?P<year3>{YEAR})(?P<month3>[01][0-9])(?P<day3>[0-3][0-9])(?![0-9])"
-    rf"|(?P<year4>[12][0-9]{{3}}){_BLANK}[年년]{_BLANK}(?P<month4>[0-9]{{1,2}}){_BLANK}[月월]"
-    rf"(?:{_BLANK}(?P<day4>[0-9]{{1,2}}){_BLANK}[日일])?)"
+    rf"|(?P<year4>[12][0-9]{{3}}){_BLANK}[年년]{_BLANK}(?P<month4>{_ONE_OR_TWO}){_BLANK}[月월]"
+    rf"(?:{_BLANK}(?P<day4>{_ONE_OR_TWO}){_BLANK}[日일])?"
+    rf"|(?P<day5>{_ONE_OR_TWO})[ ]tháng[ ](?P<month5>{_ONE_OR_TWO})(?:,|[ ]năm)?[ ](?P<year5>{YEAR}))"
 )
 _HAS_YEAR = re.compile(YEAR)
+_SHORT_NUMBERS = re.compile(
+    r"(?P<first>[0-9](?<![\w=@$€£+#'’].)(?<![0-9][-/.].)[0-9]?)(?P<sign>[-/.])(?P<second>[0-9]{1,2})(?P=sign)"
+    r"(?P<year>[0-9]{2})(?!(?P=sign)?[0-9]|[-+.]?[^\W\d_])"
+)
+"""A day with a two-figure year. Without slashes, day and month need two figures, because ``6.4.24`` is a
+version."""
 _MONTHS_OF_A_YEAR = 12
 
 
@@ -218,17 +236,13 @@ class Written(NamedTuple):
 def find_dates(text: str) -> list[Written]:
     """Return the days and months mentioned in ``text``, in any spelling, in order.
 
-    Recognizes ``2026-03-15``, ``15.03.2026``, ``3/15/2026``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``,
-    ``January 9th, 2024``, ``2024年1月5日``; and months such as ``2026-03`` and ``March 2026``.
+    Recognizes ``2026-03-15``, ``15.03.2026``, ``3/15/26``, ``20260315``, ``2026_03_15``, ``15. Mai 2026``,
+    ``2026-Mar-15``, ``January 9th, 2024``, ``2024年1月5日``; and months such as ``2026-03`` and ``March
+    2026``. A range such as ``25–27 January 2024`` gives its first and its last day.
     """
-    if not _HAS_YEAR.search(text):
-        return []
-    found: list[Written] = []
-    for pattern, read in ((_IN_NUMBERS, _numbers), (_IN_WORDS, _words)):
-        for match in matches_in_lines(pattern, _HAS_YEAR, text):
-            days = tuple(dict.fromkeys(filter(None, (_iso_date(*parts) for parts in read(match)))))
-            if days:
-                found.append(Written(days, match.start(), match.end()))
+    found = [*_in_words(text, _SHORT_YEAR), *_in_short_numbers(text)]
+    if _HAS_YEAR.search(text):
+        found += (*_in_words(text, _WHOLE_YEAR), *_in_numbers(text))
     return sorted(found, key=lambda each: each.start)
 
 
@@ -245,41 +259,100 @@ def matches_in_lines(pattern: re.Pattern[str], sign: re.Pattern[str], text: str)
         yield from pattern.finditer(text, start, end)
 
 
-def _numbers(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
-    """Yield the possible readings of a date in numbers, each as year, month and day."""
-    if match["year2"]:
-        yield match["year2"], int(match["second"]), match["first"]
-        if match["sign2"] == "." and int(match["second"]) <= _MONTHS_OF_A_YEAR:
-            return
-        yield match["year2"], int(match["first"]), match["second"]
+def _in_numbers(text: str) -> Iterator[Written]:
+    """Yield the dates in numbers that have a whole year."""
+    for match in matches_in_lines(_IN_NUMBERS, _HAS_YEAR, text):
+        suffix = next(each for each in ("", "2", "3", "4", "5") if match[f"year{each}"])
+        if suffix != "2":
+            parts = match[f"year{suffix}"], int(match[f"month{suffix}"]), match[f"day{suffix}"]
+            if day := _iso_date(*parts):
+                yield Written((day,), *match.span())
+        elif days := _either_order(match["first"], match["second"], match["year2"], match["sign2"]):
+            yield Written(days, *match.span())
+            if match["sign2"][0] == ".":
+                yield from _range_before(text, match.start(), match["year2"], int(match["second"]))
+
+
+def _in_short_numbers(text: str) -> Iterator[Written]:
+    """Yield the dates in numbers that have a two-figure year."""
+    for match in _SHORT_NUMBERS.finditer(text):
+        first, sign, second, year = match.groups()
+        if (sign == "/" or len(first) == len(second) == len("31")) and (
+            days := _either_order(first, second, year, sign)
+        ):
+            yield Written(days, *match.span())
+
+
+def _either_order(first: str, second: str, year: str, sign: str) -> tuple[str, ...]:
+    """Return the days that a date may mean that begins with the day or the month. Dots follow the day."""
+    days = [_iso_date(year, int(second), first)]
+    if sign[0] != "." or int(second) > _MONTHS_OF_A_YEAR:
+        days.append(_iso_date(year, int(first), second))
+    return tuple(dict.fromkeys(filter(None, days)))
+
+
+def _in_words(text: str, years: re.Pattern[str]) -> Iterator[Written]:
+    """Yield the dates whose month is a word, from the words before or after each of the ``years``."""
+    for year in years.finditer(text):
+        start = max(text.rfind("\n", 0, year.start()) + 1, year.start() - _LONGEST_DATE)
+        before = _BEFORE_YEAR.search(text, start, year.start())
+        written = _written(before, year[0], before.start(), year.end()) if before else None
+        if before and written and not before["month3"]:
+            yield from _days_before(before, written, text, year[0])
+        elif (after := _AFTER_YEAR.match(text, year.end())) and (
+            later := _written(after, year[0], year.start(), after.end())
+        ):
+            yield later
+        elif written and not (text[year.start() - 1].isalpha() or year[0][0] in "./-"):
+            yield written
+
+
+def _days_before(match: re.Match[str], last: Written, text: str, year: str) -> Iterator[Written]:
+    """Yield the day before a year, and the first day of a range that ends with it."""
+    month = int(last.days[0][5:7])
+    if match["first"] and (first := _iso_date(year, month, match["first"])):
+        yield Written((first,), match.start(), match.end("first"))
+        yield Written(last.days, match.start("day2"), last.end)
         return
-    for suffix in ("", "3", "4"):
-        if match[f"year{suffix}"]:
-            yield match[f"year{suffix}"], int(match[f"month{suffix}"]), match[f"day{suffix}"]
+    yield last
+    yield from _range_before(text, match.start(), year, month)
 
 
-def _words(match: re.Match[str]) -> Iterator[tuple[str, int, str | None]]:
+def _written(match: re.Match[str], year: str, start: int, end: int) -> Written | None:
+    """Return the date with the month and the day of a match; None if it does not exist."""
     for suffix in ("", "2", "3"):
-        if match[f"year{suffix}"]:
-            month = month_number(match[f"month{suffix}"]) or 0
-            yield match[f"year{suffix}"], month, match[f"day{suffix}"] if suffix != "3" else None
+        if name := match[f"month{suffix}"]:
+            month = month_number(name)
+            day = _iso_date(year, month, match[f"day{suffix}"] if suffix != "3" else None) if month else None
+            return Written((day,), start, end) if day else None
+    return None
 
 
-def month_number(name: str) -> int | None:
-    """Return the number of the month with this name; None for other words."""
-    folded = name.casefold()
-    return next((number for number, form in enumerate(_month_patterns(), 1) if form.fullmatch(folded)), None)
-
-
-@cache
-def _month_patterns() -> tuple[re.Pattern[str], ...]:
-    return tuple(map(re.compile, _MONTHS))
+def _range_before(text: str, start: int, year: str, month: int) -> Iterator[Written]:
+    """Yield the first day of a range whose last day begins at ``start``."""
+    first = max(text.rfind("\n", 0, start) + 1, start - _LONGEST_DATE)
+    match = _RANGE_BEFORE.search(text, first, start)
+    if match is None:
+        return
+    if name := match["month"]:
+        month = month_number(name) or 0
+    elif match["month2"]:
+        month = month_number(match["month2"]) or month
+    elif match["month3"]:
+        month = int(match["month3"])
+    day = match["day"] or match["day2"] or match["day3"]
+    if whole := _iso_date(year, month, day):
+        end = max(match.end(group) for group in ("day", "month", "day2", "day3", "month3"))
+        yield Written((whole,), match.start(), end)
 
 
 def _iso_date(year: str, month: int, day: str | None) -> str | None:
     """Return a day or a month in ISO form; None if it does not exist."""
+    number = int(year) if len(year) == len("2026") else 1900 + int(year[-2:])
+    if number <= 1900 + LATEST_SHORT_YEAR and len(year) < len("2026"):
+        number += 100
     try:
-        whole = date(int(year), month, int(day) if day else 1).isoformat()
+        whole = date(number, month, int(day) if day else 1).isoformat()
     except ValueError:
         return None
     return whole if day else whole[:7]

@@ -115,7 +115,7 @@ def _property(field: str, text: str, now: datetime) -> Filter:
             bound = rest.removeprefix(comparison).strip()
             if not is_bound(bound):
                 raise BadQuery(
-                    f"filter {field}: {bound[:40]!r} cannot be compared; use a number or a date, 2026-01-31"
+                    f"filter {field}: {bound[:40]!r} cannot be compared; use a number or a date (2026-01-31)"
                 )
             return PropertyCompare(name, comparison, bound)
     value = rest[1:].strip()

@@ -25,7 +25,7 @@ from vaultseek.base.when import When, iso_date
 from vaultseek.base.zone import zone
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
-from vaultseek.content.markdown.rendering import render_text
+from vaultseek.content.markdown.rendering import PARAGRAPH, render_text
 from vaultseek.content.query import expression
 from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, number_of
 from vaultseek.content.query.dates import Period, dates_of, parse_period
@@ -111,7 +111,8 @@ class Contains:
         return rf"(?<!\w){words}" + ("" if self.prefix else r"(?!\w)")
 
     def holds(self, passage: str, day_first: bool | None = None) -> bool:
-        """True if ``passage`` contains the words, with days and identifiers in any spelling."""
+        """True if a paragraph contains the words, with days and identifiers in any spelling."""
+        passage = _BORDER.sub(" ¶ ", passage)
         return self.is_written_in(passage) or (
             not self.prefix and spelled(self.text).is_in(passage, day_first)
         )
@@ -122,6 +123,10 @@ class Contains:
 
     def __str__(self) -> str:
         return f'text "{self.text}{"*" if self.prefix else ""}"'
+
+
+_BORDER = re.compile(f"\\n[ \\t]*\\n|{PARAGRAPH}")
+"""Border between two paragraphs, which no phrase crosses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -296,11 +296,11 @@ _T_BEFORE_TIME = re.compile("[Tt](?=[0-9])")
 
 
 def _any_spelling(term: str) -> str:
-    """Return a pattern for the part that all spellings of a normal form share: the year of a day, or the
-    characters of an identifier.
+    """Return a pattern for the part that all spellings of a normal form share: the last two digits of a
+    day's year, or the characters of an identifier.
     """
     if not term.startswith(MARK):
-        return re.escape(term[:4])
+        return re.escape(term[2:4])
     return r"[\W_]{0,3}".join(filter(str.isalnum, term))
 
 

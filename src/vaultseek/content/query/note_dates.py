@@ -6,9 +6,10 @@ from typing import Any, NamedTuple, Protocol
 
 from vaultseek.base.model import Note
 from vaultseek.base.when import When, iso_date, read_when
+from vaultseek.content.languages.months import month_number
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.title import file_stem
-from vaultseek.content.query.dates import YEAR, dates_of, find_dates, month_number
+from vaultseek.content.query.dates import YEAR, dates_of, find_dates
 
 CREATED_PROPERTIES = ("created", "date created", "creation date", "date")
 _ID = re.compile(r"(?P<year>\d{4})(?P<month>\d{2})(?P<day>\d{2})(?:\d{4}|\d{6})(?!\d)")

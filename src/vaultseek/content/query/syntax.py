@@ -13,7 +13,7 @@ from vaultseek.base.text import SHOWN_CHARS, fold
 from vaultseek.content.kinds import KINDS
 from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.expression import FLAGS
-from vaultseek.content.query.filters import Contains, Filter, HasName
+from vaultseek.content.query.filters import Filter, HasName, Matches
 from vaultseek.content.query.operators import (
     EXPRESSION_OPERATORS,
     EXTENSIONS,
@@ -64,6 +64,9 @@ _SHORT_PREFIX = re.compile(r"[^\W_]\*")
 _QUOTED = re.compile(r'"((?:\\"|[^"])*+)("?)')
 _EXPRESSION = re.compile(r"/((?![\s/])(?:\\.|[^/\\])+)/(?=[\s)]|$)")
 _DASHED = re.compile(r"(?<!\S)-([^\W_][^\s()\"\[\]]*)(?=[\s)]|$)")
+_NEGATIVE_NUMBER = re.compile(r"-[0-9]{1,3}(?:[.,][0-9]+)?[°%]?[^\W\d_]{0,3}")
+"""A number such as ``-5`` or ``-12.5°C``; longer ones are years and other codes to exclude."""
+_OPTION_SHAPE = re.compile("[A-Z0-9=:]")
 _COMMAND = re.compile(r"(?:\$\s+)?[\w./][\w./-]*(?=\s)(?=.*\s-(?:-[^\W_]\S*|[^\W_])(?!\S))", re.DOTALL)
 """Pattern for a pasted command line: a word, and an option such as ``-m`` or ``--delete``."""
 _TWO_SLASHES = re.compile(r"/[^/]+/")
@@ -151,11 +154,16 @@ class _Parser:
         match = None if self.in_value else _DASHED.match(self.text, self.position)
         if match is None or (":" in match[1] and match[1].partition(":")[0].lower() in OPERATORS):
             return False
-        if _COMMAND.match(self.text) or match[0] in self.words:
+        is_number = _NEGATIVE_NUMBER.fullmatch(match[0])
+        if is_number or _COMMAND.match(self.text) or match[0] in self.words:
             self.notes.append(f'{match[0]} was treated as a word; write -"{match[1]}" to exclude it')
             return True
-        if before := self.text[: self.position].split()[-1:]:
-            self.doubtful.append((match[0], Contains(f"{before[0]} {match[0]}")))
+        before = self.text[: self.position].split()[-1:]
+        if _OPTION_SHAPE.search(match[1]):
+            self.doubtful.append((match[0], Matches(rf"(?<![\w-]){re.escape(match[0])}(?!\w)")))
+        elif before:
+            option = rf"{re.escape(before[0])}\s+{re.escape(match[0])}"
+            self.doubtful.append((match[0], Matches(rf"(?<!\w){option}(?!\w)")))
         return False
 
     def _phrase(self) -> Node:
@@ -278,13 +286,9 @@ class _Parser:
             self.reads_time = False
             return NOTHING
         if condition is None:
-            expected = _EXPECTED.get(match[1].lower())
+            expected = _EXPECTED.get(match[1].lower(), _A_VALUE)
             term = self.text[start : self.position][:SHOWN_CHARS]
-            if expected:
-                # Do not search for an invalid date or kind as a word.
-                self.notes.append(f"{term} was ignored; expected {expected}")
-                return NOTHING
-            self.notes.append(f"{term} was treated as words; expected {_A_VALUE}")
+            self.notes.append(f"{term} was treated as words; expected {expected}")
             words = self.text[start : self.position].replace('"', " ").split()
             return All(tuple(map(Word, filter(_is_searchable, words))))
         return condition
@@ -309,7 +313,7 @@ class _Parser:
         match = _NO_VALUE.match(self.text, self.position)
         if match and match[1].lower() in OPERATORS:
             self.notes.append(
-                f"{match[0]} was treated as a word; write the value directly after it, without a space"
+                f"{match[0]} was treated as a word; write the value directly after the colon, without a space"
             )
 
     def _value(self) -> Node:

@@ -18,6 +18,8 @@ from typing import NamedTuple, TypeVar
 from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
+from vaultseek.content.query.dates import find_dates
+
 K = TypeVar("K")
 
 EVE_WEEKS = 4
@@ -57,7 +59,26 @@ def find_time(text: str, today: date) -> SpokenTime | None:
         return found
     lower = text.lower() if len(text.lower()) == len(text) else text
     found = next(chain(_ranges(lower, today), _other_times(lower, today), _single_times(lower, today)), None)
-    return found and replace(found, text=text[found.start : found.end])
+    return found and _with_year(replace(found, text=text[found.start : found.end]), text)
+
+
+def _with_year(found: SpokenTime, text: str) -> SpokenTime:
+    """Return the time with the whole dates in ``text`` instead, if its own words are a part of one without
+    the year: *November 15* in *2021 November 15*.
+    """
+    written = [
+        each for each in find_dates(text) if len(each.days) == 1 and len(each.days[0]) > len("2026-03")
+    ]
+    if _HAS_YEAR.search(found.text) or not any(
+        each.start < found.end and found.start < each.end for each in written
+    ):
+        return found
+    days = [date.fromisoformat(each.days[0]) for each in written]
+    start, end = written[0].start, max(each.end for each in written)
+    return SpokenTime(Days(min(days), max(days)), start, end, text[start:end])
+
+
+_HAS_YEAR = re.compile("[0-9]{4}")
 
 
 def _unspaced_time(text: str, today: date) -> SpokenTime | None:

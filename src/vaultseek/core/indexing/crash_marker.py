@@ -43,7 +43,7 @@ class CrashMarker:
         last_key = os.pread(self._descriptor, KEY_BYTES, 0).decode("utf-8", "replace").rstrip("\n")
         os.ftruncate(self._descriptor, 0)
         if last_key:
-            self._count("the last daemon", last_key, CRASH_KILLS)
+            self._count("the previous daemon", last_key, CRASH_KILLS)
 
     def close(self) -> None:
         """Close the marker file."""
@@ -81,7 +81,7 @@ class CrashMarker:
     def _count(self, process: str, key: str, kills: int) -> None:
         self._kills[key] = self._kills.get(key, 0) + kills
         log.warning(
-            "%s died while parsing a note (crash %d; the note is skipped after %d)",
+            "%s died while parsing a note (crash %d; after crash %d, the note is skipped)",
             process,
             self._kills[key],
             _MAX_KILLS,

@@ -123,6 +123,12 @@ class Embedding:
         return self._migration.previous is not None
 
     @property
+    def models(self) -> set[str]:
+        """Fingerprints of the models whose vectors the space needs: its own, and the previous store's."""
+        previous = self._migration.previous
+        return {self.spec.fingerprint} | ({previous.fingerprint} if previous is not None else set())
+
+    @property
     def is_current(self) -> bool:
         """True if queries are embedded with the model of ``spec``; False if they are embedded with the
         previous model.
@@ -263,7 +269,7 @@ class Embedding:
 
     async def _discard_damaged(self) -> None:
         if self._rebuilds.is_due():
-            log.warning("discarding and refilling %s: %s", self.store, self._rebuilds.damage)
+            log.warning("discarding and refilling the vector store %s: %s", self.store, self._rebuilds.damage)
             await self._worker.drop(self.store)
             await self._in_writer(self._space.begin_store, "")
             self._rebuilds.begin()

@@ -107,6 +107,12 @@ class Engine:
     def use_space(self, name: str) -> None:
         """Record the name of the vector space in use."""
 
+    def drop_vectors(self, stores: Collection[str], former: Collection[str]) -> None:
+        """Delete the vectors that the engine stores outside of ``stores``, except those of ``former`` models.
+
+        Stores that the worker keeps are deleted as soon as they are no longer used.
+        """
+
     # -- changes that do not affect a note's words -----------------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:

@@ -65,7 +65,7 @@ class KeywordSync(Engine):
             position = self._position_of(ledger, ledger.revision)
             self.index.apply_prepared(segment, notes, removed, position)
         except (IndexDamaged, FileNotFoundError, NotADirectoryError) as error:
-            log.warning("a segment does not fit %s: %s", self.directory, error)
+            log.warning("a segment does not match the index in %s: %s", self.directory, error)
             return False
         failpoint("keyword.applied")
         return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import logging
 import os
@@ -31,7 +32,7 @@ from vaultseek.core.indexing.second_space import SecondSpace
 from vaultseek.core.indexing.spaces import EmbeddingSpaces, Patience
 from vaultseek.core.indexing.status import Activity
 from vaultseek.core.indexing.storage import LOCAL, Storage
-from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated
+from vaultseek.core.indexing.unembedded import EmbeddingSpec, forget_outdated, forget_unused_models
 from vaultseek.core.indexing.writer import WriterThread
 from vaultseek.errors import Unavailable, WorkerUnavailable, advise
 from vaultseek.semantic.models.catalogue import LocalModel
@@ -194,6 +195,7 @@ class OpenVault:
             embedding = Embedding(
                 ledger, engine.vector_store(worker), directory / "semantic", spec, writer.run, pool
             )
+            ledger.vectors.begin_use([spec.fingerprint, *([second.spec.fingerprint] if second else [])])
             engine.use_space(embedding.store.name)
             patience = patience or Patience()
             return cls(
@@ -249,13 +251,27 @@ class OpenVault:
         """
         return merge_step(self.engine, purge=purge)
 
-    async def forget_outdated_vectors(self) -> None:
-        """Delete outdated vectors from the ledger if there are many: those of texts that no note contains any
-        more."""
-        fingerprints = {self.embedding.spec.fingerprint}
-        if self.spaces.second is not None:
-            fingerprints.add(self.spaces.second.model.fingerprint)
-        await forget_outdated(self.ledger, self.embedding.spec, fingerprints, self.in_writer)
+    def has_former_models(self) -> bool:
+        """Return true if the ledger has vectors of models that are no longer in use."""
+        return not self._models().issuperset(self.ledger.vectors.models())
+
+    async def forget_outdated_vectors(self, now: float) -> None:
+        """Delete the vectors of texts that no longer occur in any note, if there are many, and the vectors of
+        models that were not used for weeks."""
+        models = self._models()
+        await forget_outdated(self.ledger, self.embedding.spec, models, self.in_writer)
+        await forget_unused_models(self.ledger, models, now, self.in_writer)
+        former = set(self.ledger.vectors.models()) - models
+        stores = {space.store.name for space in self._spaces()}
+        await asyncio.to_thread(self.engine.drop_vectors, stores, former)
+
+    def _spaces(self) -> list[Embedding]:
+        second = self.spaces.second
+        return [self.embedding, *([second] if second is not None else [])]
+
+    def _models(self) -> set[str]:
+        """Return the fingerprints of the models in use."""
+        return set().union(*(space.models for space in self._spaces()))
 
     def rebuild_keyword_index(self) -> None:
         """Rebuild the damaged keyword index from the ledger in the background."""

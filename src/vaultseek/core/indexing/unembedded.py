@@ -323,3 +323,14 @@ async def forget_outdated(
         outdated = [key for key, (own, _, text) in parts if own in fingerprints and text not in texts]
         if outdated and ledger.revision == revision:
             await in_writer(partial(ledger.vectors.delete, outdated))
+
+
+async def forget_unused_models(
+    ledger: Ledger, fingerprints: Collection[str], now: float, in_writer: InWriter
+) -> None:
+    """Delete the vectors of models that were not used for weeks. ``fingerprints`` identify the models in
+    use."""
+    for model in await in_writer(ledger.vectors.count_unused, fingerprints, now):
+        log.info("deleting the vectors of a model that is no longer used: %s", model)
+        while await in_writer(ledger.vectors.delete_some, model, PAGE_KEYS):
+            pass

@@ -37,4 +37,4 @@ class WriterThread:
 
 def _log_error(future: Future[Any]) -> None:
     if not future.cancelled() and future.exception() is not None:
-        log.error("work in the writer thread failed", exc_info=future.exception())
+        log.error("a task in the writer thread failed", exc_info=future.exception())

@@ -135,7 +135,7 @@ class Evidence:
         missing = count(block.end_line - block.start_line + 1 - shown, "line")
         below = ["[…]"] if chunk.end_line < block.end_line else []
         place = f"{_plain(self.row.path)}:{block.start_line}-{block.end_line}"
-        return [*below, f"[{missing} left out; the whole block is {place}]"]
+        return [*below, f"[{missing} left out; for the whole block, read {place}]"]
 
     @property
     def tokens(self) -> int:
@@ -544,4 +544,4 @@ def _remark(left_out: Sequence[str]) -> list[str]:
         places.append(place)
     more = len(left_out) - len(places)
     named = "; ".join(places) + (f" and {more} more" if places and more else "")
-    return [remove_hidden(f"[left out: {named or more}; read them, or ask for more tokens]")]
+    return [remove_hidden(f"[left out: {named or more}; read these notes, or ask for more tokens]")]

@@ -96,7 +96,7 @@ def lines_of(path: str, root: Path) -> Sequence[str]:
         raise NotFound(f"{printable(path)} no longer exists; search again")
     if file.problem is not None:
         raise Unavailable(
-            f"{printable(path)} cannot be read: {file.problem.message}; its name can still be searched"
+            f"{printable(path)} cannot be read: {file.problem.message}; only its name can be searched"
         )
     text, _ = decode(file.data)
     if is_drawing(text):

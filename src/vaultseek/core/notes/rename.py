@@ -377,7 +377,9 @@ def rename_heading(row: NoteRow, heading: str, text: str, vault: Vault) -> list[
     own = parse("\n".join(vault.lines(row.path) or ()) if is_markdown(row.path) else "", row.path)
     chain = Anchors(own.headings).chain(heading)
     if chain is None:
-        raise NotFound(f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another")
+        raise NotFound(
+            f"{quote(row.path)} has no heading {quote(heading)}; save the note, or choose another heading"
+        )
     edit = heading_edit(own, chain[-1], text)
     return with_links_to_headings([edit], vault, {row.path: {chain[-1]: text}})
 

@@ -101,7 +101,7 @@ def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str])
     """Return a message that describes the problem with a link."""
     if problem == "missing_note":
         name = quote(posixpath.basename(link.target) or link.target)
-        return f"no note or file is called {name}; create it, or link to another"
+        return f"no note or file is called {name}; create one, or link to an existing one"
     if problem == "missing_heading":
         return f"the note has no heading {quote(link.heading or '')}; choose an existing one"
     if problem == "missing_block":

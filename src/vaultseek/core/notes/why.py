@@ -62,7 +62,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"it is not among the best {trace.query.parsed.depth} of any kind of search: {where}"
+        reason = f"the note is not among the best {trace.query.parsed.depth} of any kind of search: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
     passages = await asyncio.to_thread(choose_passages, [row], trace.query.retrieval, vault.ledger)
@@ -83,7 +83,7 @@ def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
         return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
     if not uncut.ranking.notes.eligible[candidate.row]:
         wanted = " or ".join(trace.query.parsed.profile.identifiers)
-        words = f"it does not contain {wanted}, and the query has no other words"
+        words = f"the note does not contain {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.query.parsed.request.settings.nothing_below
@@ -120,7 +120,7 @@ async def _keyword(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | N
         except (IndexDamaged, OSError) as error:
             return _no_rank(Reason("index_damaged", str(error)))
     if row.id not in answer.rows:
-        return _no_rank(Reason("no_match", "it contains none of the words"))
+        return _no_rank(Reason("no_match", "the note contains none of the words"))
     return {
         "rank": keyword_lane(answer, len(answer)).notes.tolist().index(row.id) + 1,
         "score": float(answer.columns.scores[answer.rows[row.id]]),
@@ -150,7 +150,7 @@ async def _semantic(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON | 
     cosines = answer.passage_scores[answer.passage_notes == row.id].tolist()
     cosines += answer.note_scores[answer.note_ids == row.id].tolist()
     if not cosines:
-        return _no_rank(Reason("not_embedded", "it is not embedded yet"))
+        return _no_rank(Reason("not_embedded", "the note is not embedded yet"))
     return {"rank": place, "score": max(cosines), "of": len(order), **unsearched}
 
 

@@ -22,7 +22,13 @@ from vaultseek.base.model import JSON
 from vaultseek.base.threads import FairThreads, Threads
 from vaultseek.base.zone import client_zone, zone
 from vaultseek.content.query.expression import within
-from vaultseek.content.query.filters import patterns_of, properties_of, property_patterns, texts_of
+from vaultseek.content.query.filters import (
+    Matches,
+    patterns_of,
+    properties_of,
+    property_patterns,
+    texts_of,
+)
 from vaultseek.content.query.syntax import may_have_expressions
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search.currency import placed
@@ -97,7 +103,7 @@ class Searcher:
         """Run all steps, then call ``conclude`` with their results in the thread of the last step."""
         clock = _StageClock()
         parsed = request if isinstance(request, ParsedRequest) else await parse(request)
-        if parsed.query.doubtful and not parsed.is_listing:
+        if parsed.query.doubtful:
             parsed = await in_search_thread(parsed, self._read_pasted, parsed)
 
         def shown(trace: Trace) -> T:
@@ -117,10 +123,15 @@ class Searcher:
         """Read terms of a pasted text as words: ``[ERROR]`` if no note has that property, ``.csv`` if no file
         has that extension, and ``tar -xzf`` if a note contains it.
 
-        A query with only filters keeps them, because the answer to a misspelt name suggests a similar one.
+        A query with only filters keeps its properties and extensions, because the answer to a misspelt name
+        suggests a similar one.
         """
         doubtful, ledger = parsed.query.doubtful, self._vault.ledger
-        unknown = {term for term, condition in doubtful if not knows(condition, ledger)}
+        unknown = {
+            term
+            for term, condition in doubtful
+            if (isinstance(condition, Matches) or not parsed.is_listing) and not knows(condition, ledger)
+        }
         return parsed.reading(unknown) if unknown else parsed
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:

@@ -46,8 +46,10 @@ _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """Pattern for a line that consists only of tags or an address."""
 _TO = r"(?:\([^)]*\)|\[[^\]]*\])"
 _PICTURE = rf"!\[[^\]]*\]{_TO}"
-_PICTURES = re.compile(rf"\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+")
-"""Pattern for a line, as written, that consists only of pictures and badges."""
+_UNSEEN = re.compile(
+    rf"[\s>]*(?:`{{3,}}|~{{3,}})[^`]*|\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+"
+)
+"""Pattern for a line, as written, that consists only of pictures and badges, or begins a code block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,10 +204,8 @@ def _shown_rows(
     ):
         below += 1
     rows = range(below, len(lines))
-    pictures = _pictures(passage, len(lines))
-    own = [
-        row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in pictures)
-    ]
+    unseen = _unseen(passage, len(lines))
+    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in unseen)]
     code = {
         row
         for start, end in passage.code
@@ -223,14 +223,15 @@ def _shown_rows(
     )
 
 
-def _pictures(passage: Chunk, count: int) -> Set[int]:
-    """Return the rows that consist of pictures, which appear in the text only as descriptions."""
-    if not any("![" in edit.text for edit in passage.edits):
+def _unseen(passage: Chunk, count: int) -> Set[int]:
+    """Return the rows that consist of pictures, which appear in the text only as descriptions, and the first
+    rows of code blocks, which have a language."""
+    if not (passage.code or any("![" in edit.text for edit in passage.edits)):
         return frozenset()
     written = passage.source.split("\n")
     if len(written) != count:
         return frozenset()
-    return {row for row, line in enumerate(written) if "![" in line and _PICTURES.fullmatch(line)}
+    return {row for row, line in enumerate(written) if _UNSEEN.fullmatch(line)}
 
 
 def _is_bare(line: str) -> bool:

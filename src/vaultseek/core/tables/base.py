@@ -91,7 +91,7 @@ _LOOKS = frozenset(
 def read_base(text: str) -> Base:
     """Parse a base from its YAML."""
     if len(text) > BASE_BYTES:
-        return _unread(f"it is larger than {BASE_BYTES // MIB} MiB")
+        return _unread(f"larger than {BASE_BYTES // MIB} MiB")
     if not text.strip():
         return Base()
     try:
@@ -101,7 +101,7 @@ def read_base(text: str) -> Base:
     if value is None:
         return Base()
     if not isinstance(value, dict):
-        return _unread("it is not a mapping; begin with a line such as `views:`")
+        return _unread("not a mapping; begin with a line such as `views:`")
     return _Reader().base(value)
 
 

@@ -187,7 +187,7 @@ class _Parser:
 
     def __init__(self, text: str, is_name: IsName) -> None:
         if len(text) > FORMULA_CHARS:
-            raise BadExpression(f"it has {len(text):,} characters; use at most {FORMULA_CHARS:,}")
+            raise BadExpression(f"the expression has {len(text):,} characters; use at most {FORMULA_CHARS:,}")
         self._tokens = _tokens(text, is_name)
         self._next = 0
         self._open = 0
@@ -197,7 +197,7 @@ class _Parser:
     def expression(self, level: int = 1) -> Node:
         self._open += 1
         if self._open > FORMULA_DEPTH:
-            raise BadExpression("it is nested too deeply; use a formula for a part of it")
+            raise BadExpression("the expression is nested too deeply; move a part into a formula")
         left = self._unary()
         while (binds := _LEVELS.get(self._sign(), 0)) >= level:
             operator = self._take()
@@ -239,7 +239,7 @@ class _Parser:
 
     def _primary(self) -> Node:
         if self._next >= len(self._tokens):
-            raise BadExpression("it ends where a value is expected")
+            raise BadExpression("the expression ends where a value is expected")
         kind, text, _ = token = self._tokens[self._next]
         self._next += 1
         if kind == "number":
@@ -298,7 +298,7 @@ class _Parser:
     def _node(self, node: Node, *parts: Node) -> Node:
         depth = 1 + max((self._depths[id(part)] for part in parts), default=0)
         if depth > FORMULA_DEPTH:
-            raise BadExpression("it is too long; use a formula for a part of it")
+            raise BadExpression("the expression is too long; move a part into a formula")
         self._depths[id(node)] = depth
         self._made.append(node)  # an id() is unique only while its node exists
         return node
@@ -323,7 +323,7 @@ class _Parser:
     def _unexpected(self, token: _Token | None = None) -> BadExpression:
         token = token or (self._tokens[self._next] if self._next < len(self._tokens) else _END)
         if token.kind == "end":
-            return BadExpression("it ends too early")
+            return BadExpression("the expression ends too early")
         advice = f"; {_INSTEAD[token.text]}" if token.kind == "sign" and token.text in _INSTEAD else ""
         return BadExpression(f"{quote(token.text, 30)} is not expected here{advice}")
 

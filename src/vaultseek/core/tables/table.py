@@ -223,7 +223,7 @@ class _Evaluation:
         except NoValue:
             return None
         except _OF_EXPRESSIONS as error:
-            reason = str(error) if isinstance(error, FormulaError) else "it cannot be computed"
+            reason = str(error) if isinstance(error, FormulaError) else "the value cannot be computed"
             self.problems.add(f"{where}: {reason}", scope.file.path)
             return None
 

@@ -39,7 +39,7 @@ def whole(follower: SeenFollower) -> VaultFollower:
     if isinstance(follower, VaultFollower):
         return follower
     raise Forbidden(
-        f"this needs access to all of {follower.vault.name}, but this client can see only part of it"
+        f"this request needs access to all of {follower.vault.name}, but this client can see only part of it"
     )
 
 
@@ -88,7 +88,7 @@ def folder_of(vault: SearchedVault, purpose: str) -> Path:
     the message."""
     if vault.options.folder is None:
         raise Unavailable(
-            f"{purpose} needs the files of {vault.name}, which are on another machine; run it there"
+            f"{purpose} needs the files of {vault.name}, which are on another machine; run the command there"
         )
     return vault.options.folder
 

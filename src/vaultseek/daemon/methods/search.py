@@ -130,7 +130,7 @@ class SearchMethods:
         if isinstance(vault, Unavailable):
             raise vault
         if isinstance(vault, Exception):
-            raise Unavailable(f"it cannot be opened: {vault}")
+            raise Unavailable(f"the vault cannot be opened: {vault}")
         return await self._answer(call, parsed, vault, context)
 
     async def _parsed(self, call: SearchOptions) -> ParsedRequest:

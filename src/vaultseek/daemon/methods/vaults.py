@@ -201,7 +201,7 @@ class VaultMethods:
             raise UsageError(f"{root} is already a vault, named {quote(known[root])}; use that name")
         name = call.name or self._registry.free_name(root)
         if name.casefold() in {other.casefold() for other in known.values()}:
-            raise UsageError(f"another vault has the name {quote(name)}; choose another name")
+            raise UsageError(f"another vault has the name {quote(name)}; choose a different name")
         values = {"name": name, "path": root, "language": call.language, "exclude": call.exclude}
         try:
             return VaultSettings.model_validate(values)

@@ -89,8 +89,7 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound; if ``name`` contains no hash or colon, the error raised is ``no_note``, for the whole
-    name.
+    Raises NotFound, which is ``no_note`` itself if ``name`` contains no hash or colon.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -194,7 +193,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
 
 
 def _by_hand(pid: int) -> str:
-    """Return advice on how to end a daemon that does not answer; process id 0 stands for another machine."""
+    """Return advice on how to end a daemon that does not answer; id 0 means a different machine."""
     if pid:
         return f"run `kill -9 {pid}`"
     return "stop it on the machine where it runs, or set XDG_DATA_HOME to a folder on this machine"
@@ -263,9 +262,9 @@ def stop_daemon() -> str:
         if _has_ended(pid, DAEMON_STOP_SECONDS):
             return "stopped"
     if _signal_ends(pid, signal.SIGTERM, DAEMON_TERM_SECONDS):
-        return "stopped: it did not answer, so it was sent SIGTERM; nothing is lost"
+        return "stopped: the daemon did not answer, so it was sent SIGTERM; nothing is lost"
     if _signal_ends(pid, signal.SIGKILL, DAEMON_STOP_SECONDS):
-        return f"stopped: it did not answer, so the process {pid} was killed; nothing is lost"
+        return f"stopped: the daemon did not answer, so the process {pid} was killed; nothing is lost"
     raise Unavailable(f"the daemon (pid {pid or '?'}) did not stop; {_by_hand(pid)}")
 
 

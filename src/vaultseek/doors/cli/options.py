@@ -102,7 +102,7 @@ def shared_options(command: Command, *, environment: str | None = None) -> Comma
         "pager",
         "--pager/--no-pager",
         default=None,
-        help="Show the output with $PAGER; by default, only if it is longer than the screen.",
+        help="Show the output with $PAGER; by default, only if longer than the screen.",
     )
     return config(no_color(pager(command)))
 

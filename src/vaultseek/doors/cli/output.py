@@ -76,7 +76,7 @@ def print_json(value: JSON) -> None:
 
 
 def with_addresses(answer: JSON) -> JSON:
-    """Return ``answer`` with the Obsidian URL of each result's note, for programs that open it."""
+    """Return ``answer`` with the Obsidian URL of each result's note, for programs that open notes."""
     for result in answer.get("results") or ():
         vault = str(result.get("vault_path") or answer.get("vault_path") or "")
         if vault:  # the vault is on this machine

@@ -71,7 +71,7 @@ def blocks_without_id(text: Text) -> Iterator[Block]:
 
 
 def _ends_in_text(item: str) -> bool:
-    """Return False if the last line of a list item, being in a code block, table or formula, cannot take an
+    """Return False if the last line of a list item is in a code block, table or formula and cannot take an
     id."""
     return any(block.id == "id" for block in parse(f"{dedent(item)} ^id", "").blocks)
 

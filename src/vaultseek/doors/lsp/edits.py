@@ -38,7 +38,7 @@ async def proposed_edits(session: Session, spot: Spot, without: Container[str], 
 def warn_of_left(session: Session, paths: Sequence[str]) -> None:
     """Warn the user about files whose links cannot be updated."""
     if paths:
-        session.warn(f"change these by hand; they mention or link to the old name: {', '.join(paths)}")
+        session.warn(f"change these files by hand, because they contain the old name: {', '.join(paths)}")
 
 
 def workspace_edit(

@@ -87,7 +87,7 @@ class Session:
     def workspace(self) -> Workspace:
         """The open documents and the workspace folders."""
         if self._workspace is None:
-            raise RuntimeError("initialize comes first")
+            raise RuntimeError("initialize must come first")
         return self._workspace
 
     def can(self, capability: str) -> Any:
@@ -134,16 +134,16 @@ class Session:
         return Spot(root, "", next(shown, root))
 
     async def spot_of_draft(self, uri: str) -> Spot | None:
-        """Return a `Spot` for a document without a file, as if it were a note in the only open vault, or
-        None."""
+        """Return a `Spot` for a document without a file, as if it were a note in the only open vault; None
+        unless exactly one vault is open."""
         if uri.startswith("file:"):
             return None
         roots = await self.roots() if any(self.folders()) else []
         return (await self.spot_of_vault(roots[0])).beside(DRAFT) if len(roots) == 1 else None
 
     async def roots(self) -> list[str]:
-        """Return the vaults of the workspace folders or, if they have none, of the open documents; an empty
-        list stands for all vaults."""
+        """Return the vaults of the workspace folders or, if no workspace folder is in a vault, of the open
+        documents; an empty list stands for all vaults."""
         roots = [await self._root(_real(folder)) for folder in self.folders()]
         if not any(roots):
             spots = [await self.spot(uri) for uri in list(self.workspace.text_documents)]

@@ -85,7 +85,7 @@ class Notes:
             raise no_part
         if isinstance(missing, NotFound):
             raise await self._no_note(name, vault, missing) from None
-        raise missing or NotFound(f"no note matches {quote(name)}; search for it")
+        raise missing or NotFound(f"no note matches {quote(name)}; search for these words")
 
     async def _lines(self, address: Address, vault: str | None) -> JSON:
         params: JSON = {"note": address.note, "start_line": address.first}

@@ -204,18 +204,18 @@ def write_cursor(cursor: Cursor, *question: object) -> str:
 def read_cursor(text: str | None, *question: object) -> Cursor:
     """Return the cursor in ``text``, or the cursor for the first page if ``text`` is None.
 
-    Raises UsageError if the text is not a cursor or belongs to another question.
+    Raises UsageError if the text is not a cursor or belongs to a different question.
     """
     if text is None:
         return Cursor()
     match = _FORM.fullmatch(text.strip())
     if match is None:
         raise UsageError(
-            "not a valid cursor; use the one at the end of the last page, or none for the first page"
+            "not a valid cursor; use the cursor at the end of the last page, or none for the first page"
         )
     if match[2] != _digest(question):
         raise UsageError(
-            "the cursor is from another search; repeat that query, mode and vault, or leave out cursor"
+            "the cursor is from a different search; repeat that query, mode and vault, or leave out cursor"
         )
     return Cursor(int(match[1]), int(match[3]))
 

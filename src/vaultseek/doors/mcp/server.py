@@ -51,7 +51,7 @@ _OF_ALL_TOOLS = (
     "Give vault only if vault_status shows several vaults; first is the number of a list's first item. "
 )
 _OF_FEW_TOOLS = (
-    "A query of filters only lists notes, most recently changed first: path:Folder/, tag:x; "
+    "A query with only filters lists notes, most recently changed first: path:Folder/, tag:x; "
     "link:Note lists notes that link to it. "
 )
 COMPACT = ("search", "context", "read_note")

@@ -291,7 +291,7 @@ class Tools:
         vault: str | None = None,
         max_tokens: Budget = limits.AGENT_TOKENS,
     ) -> Annotated[Reply, answers.Graph]:
-        """Show hubs and clusters of links; with note, links it may lack; with note and other, their path.
+        """Show hubs and clusters of links; with note, links it may lack; with note and other, a path.
 
         With stale, show outdated notes and links to them.
         """
@@ -332,7 +332,7 @@ class Tools:
         every = (await self._notes.ask("search", dict(EVERY_NOTE), vault))["results"]
         names = lists.folders_like(folder, [note["path"] for note in every])
         known = ", ".join(f"{quote(name)}" for name in names[: lists.FOLDERS_NAMED])
-        advice = f"; use one of {known}" if known else "; leave it out"
+        advice = f"; use one of {known}" if known else "; leave out the folder"
         return f"no note is in the folder {quote(folder)}{advice}"
 
     def _form(self, budget: int) -> Form:

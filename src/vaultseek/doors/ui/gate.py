@@ -94,7 +94,7 @@ class Gate:
         if scope["path"].startswith(API):
             origins = headers.getlist("origin")
             if headers.get("sec-fetch-site", "same-origin") != "same-origin":
-                return 403, "other pages cannot request this"
+                return 403, "other web pages cannot make this request"
             if not origins or not _is_own(origins, hosts[0]):
                 return 403, "the request comes from another origin"
             if scope["method"] != "POST":
@@ -115,7 +115,7 @@ class Gate:
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") or not _is_own(
             headers.getlist("origin"), hosts[0]
         ):
-            return 403, "other pages cannot request this"
+            return 403, "other web pages cannot make this request"
         return 0, ""
 
 

@@ -129,7 +129,7 @@ class Reranked(Answer):
 class Arithmetic(Answer):
     """The components of a score.
 
-    ``score = min(1, (gain * recency * anchors * bound * joined * time + name + opened + succession) /
+    ``score = min(1, ((gain * recency + time) * anchors * bound * joined + name + opened + succession) /
     best)``; 1 if ``best`` is 0.
     """
 
@@ -889,7 +889,7 @@ class Tags(OfVault, Counted):
 
 
 class Value(Answer):
-    """A value of a property, and the number of notes that have it."""
+    """A value of a property, and the number of notes with this value."""
 
     value: str
     count: int
@@ -1340,7 +1340,7 @@ class EngineNumber(Answer):
     """A number of items, as counted in the ledger and in the engine."""
 
     of: str
-    """Kind of the counted items: notes, passages, or their vectors or second vectors."""
+    """Kind of the counted items: notes, passages, or their vectors from the first or second model."""
     ledger: int
     engine: int | None
     """Count in the engine; None if the engine does not answer now."""
@@ -1386,8 +1386,8 @@ class MovedVault(OfVault):
 
 
 class Moved(Answer):
-    """The result of a move to an engine: its counts beside those of the ledgers, and its searches beside
-    earlier ones."""
+    """The result of a move to an engine: the counts in the engine and in the ledgers, and the searches before
+    and after the move."""
 
     engine: str
     """Kind of the engine: embedded or postgres."""

@@ -43,7 +43,7 @@ def check_answer(method: str, answer: object) -> None:
         adapter(METHODS[method].answer_type).validate_python(answer)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        where = ".".join(map(str, first["loc"]))[:SHOWN_CHARS] or "all of it"
+        where = ".".join(map(str, first["loc"]))[:SHOWN_CHARS] or "the whole answer"
         wrong = f"{where}: {first['msg'][:SHOWN_CHARS]}"
         raise ProtocolError(
             f"the daemon's answer to {method!r} does not match the protocol ({wrong}); "

@@ -380,7 +380,7 @@ class RemoveVaultParams(Nothing):
     vault: str
     """Name or absolute folder of the vault."""
     delete_index: bool = False
-    """Also delete its index."""
+    """Also delete the vault's index."""
 
 
 class NamedVaultParams(Nothing):

@@ -46,7 +46,7 @@ class TokenVerifier(Protocol):
 class LoopbackVerifier:
     """The verifier for the loopback port. Its only token, which only the user can read, grants all rights."""
 
-    where = "it is in the daemon's address file"
+    where = "read it from the daemon's address file"
 
     def __init__(self, secrets: Secrets) -> None:
         self._secrets = secrets

@@ -90,7 +90,7 @@ def read(body: bytes) -> Request | Rejected | None:
     if params is None or params == []:
         params = {}
     if not isinstance(params, dict):
-        return Rejected(id, UsageError("a request's parameters must be an object with their names"))
+        return Rejected(id, UsageError("a request's parameters must be an object with names as keys"))
     return Request(id, method, params)
 
 

@@ -169,7 +169,7 @@ def read_folder(
     prompts = read_json(directory / "config_sentence_transformers.json").get("prompts") or {}
     words, positions = embeddings(shape, tensors, directory / WEIGHTS)
     if len(positions) < max_length(directory):
-        raise ValueError(f"it has {len(positions)} positions, not {max_length(directory)}")
+        raise ValueError(f"the weights have {len(positions)} positions, not {max_length(directory)}")
     tokenizer = tokenizer_of(directory)
     return BertParts(
         fingerprint,

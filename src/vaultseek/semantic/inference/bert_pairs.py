@@ -64,7 +64,9 @@ class BertReranker:
         self._pooler = _linear(tensors, "pooler.dense", width, width)
         self._classifier = _linear(tensors, "classifier", 1, width)
         if len(self._positions) < max_length(directory):
-            raise ValueError(f"it has {len(self._positions)} positions, not {max_length(directory)}")
+            raise ValueError(
+                f"the weights have {len(self._positions)} positions, not {max_length(directory)}"
+            )
         self._tokenizer = tokenizer_of(directory)
         self._network = OnnxNetwork(EncoderGraph(shape, tensors).build(), 1)
         self.threads = processors()

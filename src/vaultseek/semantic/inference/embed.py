@@ -161,7 +161,7 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
         again = partial(_same_weights, directory, identity)
         return BertEncoder(read_folder(directory, weights, again, fingerprint=identity), half=half)
     except KeyError as error:  # the tensor names differ from BERT's
-        log.info("using sentence-transformers for %s: it has no tensor %s", identity, error)
+        log.info("using sentence-transformers for %s: the model has no tensor %s", identity, error)
         return SentenceEncoder(directory, fingerprint=identity)
 
 

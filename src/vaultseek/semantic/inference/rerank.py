@@ -118,7 +118,7 @@ class SentenceReranker:
             model_kwargs={"use_safetensors": True},
         )
         if self._model.num_labels != 1:
-            raise ValueError(f"it returns {self._model.num_labels} scores per pair, not one")
+            raise ValueError(f"the model returns {self._model.num_labels} scores per pair, not one")
 
     def batches(self, query: str, texts: Sequence[str]) -> list[Batch]:
         """Return small batches in the order of the texts."""
@@ -158,5 +158,5 @@ def _load(directory: Path) -> Reranker:
     try:
         return BertReranker(directory)
     except KeyError as error:  # the tensor names differ from BERT's
-        log.info("using sentence-transformers for %s: it has no tensor %s", directory.name, error)
+        log.info("using sentence-transformers for %s: the model has no tensor %s", directory.name, error)
         return SentenceReranker(directory)

@@ -91,7 +91,7 @@ class Server:
             array = read(answer)
         except (KeyError, IndexError, TypeError, ValueError, OverflowError):
             raise CallFailed(
-                f"its answer to {path} has an unexpected form; check its address and model"
+                f"the answer to {path} has an unexpected form; check the server's address and model"
             ) from None
         self._failures = 0
         return array
@@ -115,21 +115,21 @@ class Server:
                 self._client.stream("POST", url, content=content, headers=headers) as answer,
             ):
                 if 300 <= (status := answer.status_code) < 400:
-                    raise CallFailed("it redirects to another address, which is not followed", status)
+                    raise CallFailed("redirects to a different address are not followed", status)
                 async for part in answer.aiter_raw():
                     data += part
                     if len(data) > most_bytes:
-                        raise CallFailed(f"its answer has more than {most_bytes:,} bytes", status)
+                        raise CallFailed(f"the answer has more than {most_bytes:,} bytes", status)
             if status == 200:
                 return json.loads(data)
         except TimeoutError:
-            raise CallFailed("it took too long") from None
+            raise CallFailed("the answer took too long") from None
         except (ConfigError, httpx.ConnectError, OSError) as error:
             raise CallFailed(str(error)) from None
         except httpx.HTTPError as error:  # its text may contain a header
             raise CallFailed(type(error).__name__) from None
         except (ValueError, RecursionError):
-            raise CallFailed("its answer is not JSON; check the address") from None
+            raise CallFailed("the answer is not JSON; check the address") from None
         where = " (url is the part before /embeddings or /rerank, often with /v1)" if status == 404 else ""
         said = "" if key else f": {data.decode(errors='replace')}"  # the server might repeat the key
         raise CallFailed(f"{status}{where}{said}", status)
@@ -171,7 +171,7 @@ class ServedEncoder:
         for start in range(0, len(missing), self._service.batch):
             if time.monotonic() > end:
                 raise WorkerUnavailable(
-                    f"the server is slow ({self._server.where}); its texts are embedded later"
+                    f"the server is slow ({self._server.where}); remaining text is embedded later"
                 )
             pause()
             batch = missing[start : start + self._service.batch]
@@ -212,7 +212,7 @@ class ServedEncoder:
         with np.errstate(all="ignore"):
             unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         if not unit.size or not np.isfinite(unit).all():
-            text = "it returned zeros or non-finite numbers instead of a vector; check its model"
+            text = "the server returned zeros or non-finite numbers instead of a vector; check its model"
             raise CallFailed(text, HTTPStatus.UNPROCESSABLE_ENTITY)  # as if the server had refused the text
         return unit
 

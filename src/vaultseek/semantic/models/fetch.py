@@ -211,8 +211,8 @@ def _verified(
     before = recorded_digests().get(name)
     if before not in (None, new) and not accept_change:
         raise ConfigError(
-            f"{name} differs from the model that was fetched before (now {new[:16]}, then "
-            f"{str(before)[:16]}); to keep it, set accept_change"
+            f"{name} differs from the model that was fetched before (now {new[:16]}, before "
+            f"{str(before)[:16]}); to accept the new model, set accept_change"
         )
     known = name in pinned or before == new
     return FetchedModel(name, fetched_directory(name), commit, new, sum(f.size for f in files), known)

@@ -148,7 +148,7 @@ class Proposals:
 
     def _fail(self, error: WorkerUnavailable) -> None:
         if not self._has_ended:
-            log.warning("scanning all vectors, without proposals: %s", error)
+            log.warning("scanning all vectors instead of using Chroma's proposals: %s", error)
             self.end()
 
 

@@ -159,7 +159,7 @@ class Child:
                 limit=limits.MIB,
             )
         except OSError as error:
-            raise WorkerUnavailable(f"it cannot be started: {error.strerror}") from None
+            raise WorkerUnavailable(f"the process cannot be started: {error.strerror}") from None
         child = cls(process, log, on_exit)
         child._write(pack(hello))
         return child
@@ -202,12 +202,12 @@ class Child:
     async def stop(self) -> None:
         """Let the child finish its current write and exit; kill it if it does not exit within a few
         seconds."""
-        self._reason = self._reason or "it was stopped"
+        self._reason = self._reason or "the process was stopped"
         if self._process.stdin is not None:
             self._process.stdin.close()
         done, _ = await asyncio.wait([self.exited], timeout=WORKER_STOP_SECONDS)
         if not done:
-            self.kill("it did not stop")
+            self.kill("the process did not stop")
             await self.exited
 
     def _send(self, request: WorkerRequest) -> PendingRequest:
@@ -268,7 +268,9 @@ class Child:
             while (frame := await read_async(stream)) is not None:
                 self._dispatch(frame)
         except (ProtocolError, KeyError, TypeError, ConnectionError) as error:
-            self.kill(str(error) if isinstance(error, ProtocolError) else "it sent an invalid message")
+            self.kill(
+                str(error) if isinstance(error, ProtocolError) else "the process sent an invalid message"
+            )
 
     async def _exit_code(self) -> int:
         """Return the exit code. A process that closed its pipe but does not exit is killed."""
@@ -276,7 +278,7 @@ class Child:
             async with asyncio.timeout(WORKER_STOP_SECONDS):
                 return await self._process.wait()
         except TimeoutError:
-            self.kill("it closed its pipe")
+            self.kill("the process closed its pipe")
             return await self._process.wait()
 
     def _dispatch(self, frame: Frame) -> None:
@@ -327,9 +329,9 @@ class Child:
             starved = self._quiet[queue][1] + starving
             self._quiet[queue] = passed, starved
             if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
-                self.kill(f"it hung while {pending.request.doing}")
+                self.kill(f"the process hung while {pending.request.doing}")
         if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
-            self.kill(f"it took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
+            self.kill(f"the process took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
         """Write the child's output to a log file, and keep the end of the output in memory."""
@@ -365,10 +367,10 @@ class Child:
 
     def _cause(self, code: int) -> str:
         if code < 0:
-            return f"it was killed by signal {-code}"
+            return f"the process was killed by signal {-code}"
         lines = self._tail.decode("utf-8", "replace").split("\n")
         last = next((" ".join(line.split()) for line in reversed(lines) if line.strip()), "")
-        return f"it ended with code {code}" + (f": {last[:200]}" if last and code else "")
+        return f"the process ended with code {code}" + (f": {last[:200]}" if last and code else "")
 
 
 def environment(base: Mapping[str, str]) -> dict[str, str]:

@@ -51,7 +51,7 @@ class Supervisor:
         self._settings = settings
         self._on_state = on_state
         self._status: Status = "down"
-        self._reason: Reason | None = Reason("worker_unavailable", "it was not started")
+        self._reason: Reason | None = Reason("worker_unavailable", "the process was not started")
         self._child: Child | None = None
         self._hello: JSON = {}
         self._spawned = 0
@@ -128,7 +128,7 @@ class Supervisor:
         if self._child is not None:
             await self._child.stop()
         self._child = None
-        self._set_status("down", Reason("worker_unavailable", "it was stopped"))
+        self._set_status("down", Reason("worker_unavailable", "the process was stopped"))
 
     async def ready_child(self, seconds: float | None) -> Child:
         """Wait until the child is ready, and return it. Raises `WorkerUnavailable` after ``seconds``."""
@@ -240,7 +240,7 @@ class Supervisor:
             if done is None or done != before:
                 moved = now()
             if now() - moved > quiet or now() - began > longest:
-                child.kill("it did not become ready in time")
+                child.kill("the process was not ready in time")
                 await asyncio.wait({child.exited})
 
     async def _end_when_idle(self, child: Child) -> None:

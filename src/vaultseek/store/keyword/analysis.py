@@ -34,9 +34,10 @@ from vaultseek.content.languages.detect import DEFAULT_LANGUAGE
 from vaultseek.content.languages.stems import LANGUAGES, stemmer
 from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
+from vaultseek.content.markdown.rendering import BULLET, PARAGRAPH
 from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 7
+ANALYZER_VERSION = 8
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
@@ -46,6 +47,9 @@ the index."""
 FORMS = "\ue000"
 """Character that starts a token of normal forms and separates its parts; it occurs in no word."""
 
+BORDER = "\ue001"
+"""Token between two blocks of a text. It takes a position, so that words on both sides are not adjacent."""
+_BORDERS = re.compile(f"\\n[ \\t]*\\n\\s*|[ \\n]?{BULLET} |{PARAGRAPH}| [|] ")
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
@@ -108,13 +112,17 @@ class Analyzer:
         return self._tokenize(normalize(text))
 
     def tokenize_with_forms(self, text: str, day_first: bool | None = None) -> list[str]:
-        """Cut ``text`` into tokens, followed by tokens for its normal forms.
+        """Cut ``text`` into tokens, with a ``BORDER`` between two blocks, followed by tokens for its normal
+        forms.
 
         ``day_first`` is true if dates in the text put the day before the month, and None if the order is
         unknown.
         """
         text = normalize(text)
-        tokens = self._tokenize(text)
+        first, *blocks = _BORDERS.split(text)
+        tokens = self._tokenize(first)
+        for block in blocks:
+            tokens += (BORDER, *self._tokenize(block))
         forms = (form.others for form in normal_forms(text, day_first))
         tokens += (f"{FORMS}{FORMS.join(terms)}" for terms in forms if terms)
         return tokens
@@ -128,6 +136,8 @@ class Analyzer:
 
     def token_terms(self, token: str) -> TokenTerms:
         """Return the terms of a token."""
+        if token == BORDER:
+            return TokenTerms(1, ())
         if token[0] == FORMS:
             forms = token[1:].split(FORMS)
             return TokenTerms(0, tuple(Term(form, 0, "form", form) for form in forms))

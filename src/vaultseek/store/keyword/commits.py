@@ -99,7 +99,7 @@ class Commits:
         with translate_read_errors():
             generation = TOC._latest_generation(self._storage, _NAME)
             if generation < 0:
-                raise IndexDamaged("keyword index: no table of contents; it will be rebuilt")
+                raise IndexDamaged("keyword index: no table of contents; the index will be rebuilt")
             self._storage.check(TOC._filename(_NAME, generation))
             toc = TOC.read(self._storage, _NAME, gen=generation)
             contents: _Contents = toc.segments
@@ -110,7 +110,9 @@ class Commits:
         with translate_read_errors():
             segment = Segment(self.directory / entry.file_name, verify=verify)
             if len(segment) != entry.doc_count_all():
-                raise IndexDamaged(f"keyword index: {entry.file_name} has the wrong size; it will be rebuilt")
+                raise IndexDamaged(
+                    f"keyword index: {entry.file_name} has the wrong size; the index will be rebuilt"
+                )
             return segment
 
     def prepare(self, write: Callable[[IO[bytes]], int]) -> PreparedSegment:
@@ -229,7 +231,7 @@ class _Storage(FileStorage):  # type: ignore[misc]
         data = Path(self._fpath(name)).read_bytes()
         body, trailer = data[:-_TRAILER_BYTES], data[-_TRAILER_BYTES:]
         if trailer != _TRAILER + zlib.crc32(body).to_bytes(4, "little"):
-            raise IndexDamaged("keyword index: the table of contents has changed; it will be rebuilt")
+            raise IndexDamaged("keyword index: the table of contents has changed; the index will be rebuilt")
 
     def _seal(self, path: Path) -> None:
         with path.open("r+b") as file:
@@ -260,7 +262,7 @@ def translate_read_errors() -> Iterator[None]:
         if shortage(error) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
             raise
         raise IndexDamaged(
-            f"keyword index: {type(error).__name__} while reading; it will be rebuilt"
+            f"keyword index: {type(error).__name__} while reading; the index will be rebuilt"
         ) from error
 
 

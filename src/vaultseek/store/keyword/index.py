@@ -82,7 +82,7 @@ class KeywordIndex(KeywordLane):
         commits = Commits(directory)
         state = _load(commits, {}, verify=True)
         if state.commit.analyzer_version != _version(rules):
-            raise IndexDamaged("keyword index: built with other analysis rules; it will be rebuilt")
+            raise IndexDamaged("keyword index: built with different rules; the index will be rebuilt")
         with translate_read_errors():
             commits.sweep()
         return cls(commits, rules, state)

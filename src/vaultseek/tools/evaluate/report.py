@@ -98,7 +98,7 @@ def _parts(report: Report) -> Iterator[str | _Table]:
     yield f"model: {report.model}"
     yield f"vectors: {report.copied:,} copied from the daemon's index, {report.computed:,} computed"
     if report.unjudged:
-        yield f"{report.unjudged} queries have no relevant note; they count for confidence only"
+        yield f"{report.unjudged} queries have no relevant note and count only for confidence"
     if report.missing:
         some = ", ".join(report.missing[:_MISSING_LISTED])
         yield f"{len(report.missing)} judged notes are not in the vault: {some}"
@@ -146,7 +146,7 @@ def _comparison(report: Report) -> _Table:
         interval = f"{ndcg.low:.3f} to {ndcg.high:.3f}"
         rows.append([outcome.name, f"{ndcg.mean:.3f}", interval, *(against if number else ["", "", ""])])
     first = report.outcomes[0].name
-    return _Table(["nDCG@10", "mean", "95 %", f"{first} minus it", "95 %", "p"], rows)
+    return _Table(["nDCG@10", "mean", "95 %", f"{first} minus variant", "95 %", "p"], rows)
 
 
 def _by_category(report: Report, metric: str) -> _Table:

@@ -115,7 +115,7 @@ def test_a_pipe_as_configuration_is_one_line(run: Run, file: Path) -> None:
         ended = run(*command)
         assert (ended.returncode, ended.stderr) == (
             2,
-            f"vaultseek: {file}: cannot be read (it is not a regular file); expected a readable file\n",
+            f"vaultseek: {file}: cannot be read (not a regular file); expected a readable file\n",
         )
 
 

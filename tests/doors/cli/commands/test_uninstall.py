@@ -194,7 +194,7 @@ def test_a_folder_that_overlaps_with_a_vault_stays(home: Path, where: str) -> No
 def test_a_folder_with_the_program_stays(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(paths.data_directory() / "venv"))
     done = uninstall("--yes")
-    assert "because the program itself is in it" in done.output
+    assert "because it contains the program itself" in done.output
     assert (paths.data_directory() / "vaults.json").exists()
 
 

@@ -595,7 +595,10 @@ def test_a_note_without_neighbours_is_said_to_have_none(run: Run) -> None:
     head = {"vault": "notes", "vault_path": "/n", "path": "a.md", "title": "A"}
     daemon = FakeDaemon(**{"graph/neighbors": {**head, "notes": [], "edges": [], "total": 0, "depth": 1}})
     code, out, _ = run(daemon, "neighbors", "a")
-    assert (code, out.splitlines()[-1]) == (1, "It has no links, and no other note links to it.")
+    assert (code, out.splitlines()[-1]) == (
+        1,
+        "This note has no links and no backlinks.",
+    )
 
 
 def test_suggestions_are_printed_as_they_are_found(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

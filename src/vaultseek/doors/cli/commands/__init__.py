@@ -95,7 +95,7 @@ class _Commands(click.Group):
 
 
 def _hide_what_does_not_apply(command: click.Command, name: str) -> None:
-    """Hide shared options without effect on a command from its help; the command still accepts them."""
+    """Leave out of a command's help the shared options that do nothing; the command still accepts them."""
     hidden = {"--pager"} if name not in _PAGED else set()
     hidden |= {"--no-color"} if name in _UNCOLOURED else set()
     for param in command.params:

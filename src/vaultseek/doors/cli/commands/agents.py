@@ -34,7 +34,7 @@ SHOWN = 20
 @json_option()
 @daemon_options
 def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int | None) -> int:
-    """Show which of your notes AI agents were given.
+    """Show which of your notes were given to AI agents.
 
     Each answer is listed with its time, agent, question, tokens, and the lines of each note; a note without
     lines was only mentioned. The latest answers come first. All of this stays in the vault's index. At the

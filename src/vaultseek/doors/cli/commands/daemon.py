@@ -23,8 +23,8 @@ from vaultseek.errors import ConfigError
 def serve(invocation: Invocation, **options: str) -> int:
     """Run the daemon in the foreground.
 
-    It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. On the command line, use
-    `vaultseek start`.
+    It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. To start the daemon by
+    hand, use `vaultseek start`.
     """
     from vaultseek.daemon.main import serve as serve_until_stopped
 

@@ -27,10 +27,8 @@ _INDENT = 9
 @click.command()
 @json_option()
 @click.option("--report", "report_", is_flag=True, help="Print a bug report, without private names.")
-@click.option("--no-worker", is_flag=True, help="Do not load the model, which takes a few seconds.")
-@click.option(
-    "--audit", is_flag=True, help="Also compare the vectors with the notes, which takes a few seconds."
-)
+@click.option("--no-worker", is_flag=True, help="Do not load the model (saves a few seconds).")
+@click.option("--audit", is_flag=True, help="Also compare the vectors with the notes (takes a few seconds).")
 @local_options
 def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) -> int:
     """Check whether vaultseek can work.

@@ -111,8 +111,8 @@ graph.add_command(around, "around")
 def suggest(invocation: Invocation, /, note: str | None, limit: int | None) -> int:
     """Show links that may be missing, with the reasons.
 
-    Suggests links in NOTE, or in the notes changed last. The first links are printed after a second, and
-    better ones as they are found. Nothing is written. Exit code 1 if no links seem to be missing.
+    Suggests links in NOTE, or in the notes changed most recently. The first links are printed after a second,
+    and better ones as they are found. Nothing is written. Exit code 1 if no links seem to be missing.
     """
     answer = call_note(invocation, "graph/suggest", note, limit=limit)
     if answer["next"] is None:

@@ -32,7 +32,7 @@ _REMEMBERED = (
 @json_option("Print the final state as one JSON object.")
 @daemon_options
 def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
-    """Index the notes that changed, and add the vault if it is new.
+    """Index changed notes, and add the vault if it is new.
 
     The daemon does this by itself whenever a note changes. Use this command to wait for the first index, or
     to index changes now. Ctrl-C ends the display, not the indexing.

@@ -152,13 +152,13 @@ def _links(answer: JSON, terminal: Terminal) -> Iterator[str]:
         yield place_and_text(link, link.get("text"), terminal, answer)
         yield from currency_lines(link, terminal, _BELOW_LINK)
     if not any(answer[key] for key in ("outgoing", "unresolved", "backlinks")):
-        yield "No links: the note has none, and no other note links to it."
+        yield "This note has no links and no backlinks."
 
 
 def _neighbors(answer: JSON, terminal: Terminal) -> str:
     lines = list(_head(answer, terminal))
     if not answer["notes"]:
-        lines.append("It has no links, and no other note links to it.")
+        lines.append("This note has no links and no backlinks.")
     for note in answer["notes"]:
         sign = DIRECTIONS.get(note["direction"] or "", "…")
         via = f"via {clean(note['via'])}" if note["via"] else clean(note["title"])
@@ -230,7 +230,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
         head = [*_head(answer, terminal), ""] if "currency" in answer else []
         return "\n".join([*head, page(answer, terminal, now=time.time())])
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
-    reason = missing or "no note is similar to it in meaning or linked with it"
+    reason = missing or "no note is similar in meaning or linked with this one"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 

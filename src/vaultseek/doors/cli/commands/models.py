@@ -107,7 +107,7 @@ def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
     with _bar(name, quiet=invocation.json, color=invocation.color) as update:
         model = download(name, update, pinned=PINNED, accept_change=accept_change)
     result = {"name": model.name, "fetched": True, "directory": str(model.directory)}
-    remark = "the same as before" if model.known else "stored, to check later downloads"
+    remark = "unchanged" if model.known else "stored, to check later downloads"
     return print_result(
         {**result, "digest": model.digest, "commit": model.commit, "size": model.size},
         invocation,
@@ -122,10 +122,10 @@ def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
 @json_option()
 @local_options
 def use(invocation: Invocation, model: str) -> None:
-    """Use another model.
+    """Switch to a different model.
 
     Sets model.name in the configuration file and leaves the rest of the file unchanged. The daemon then
-    embeds every vault again in the background, and uses the old vectors until it is done. A reranker is set
+    embeds every vault again in the background; until that is done, it uses the old vectors. A reranker is set
     as search.rerank_model and enabled. To go back, run `vaultseek models use bundled`.
 
     \b
@@ -153,7 +153,7 @@ def use(invocation: Invocation, model: str) -> None:
         lines.append("the first results are reranked from now on; to stop, set search.rerank_enabled = false")
     elif not overruled and before not in (value, str(named_directory(value))):
         lines.append("restart the daemon to use it: `vaultseek stop`, then `vaultseek start`")
-        lines.append("it then embeds every vault again, and uses the old vectors until that is done")
+        lines.append("the daemon then embeds every vault again, and uses the old vectors until that is done")
     answer = {"key": f"{section}.{key}", "value": value, "file": str(file), "overruled_by": overruled}
     print_result(answer, invocation, *lines)
     if overruled and not invocation.json:

@@ -74,7 +74,7 @@ def _parse_range(lines: str | None) -> tuple[int | None, int | None]:
 
 @click.command()
 @note_argument
-@click.option("--obsidian", is_flag=True, help="Open it in Obsidian, even if an editor is set.")
+@click.option("--obsidian", is_flag=True, help="Open the note in Obsidian, even if an editor is set.")
 @daemon_options
 def open(invocation: Invocation, /, note: str, obsidian: bool) -> None:
     """Open a note in your editor or in Obsidian.

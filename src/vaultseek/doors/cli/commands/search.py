@@ -50,7 +50,7 @@ _VERDICT_COLORS = {
 def search(invocation: Invocation, /, query: tuple[str, ...], **options: Any) -> int:
     """Search the notes of a vault.
 
-    Finds notes by their words and by their meaning. Quotes make a phrase, a minus in front excludes a word;
+    Finds notes by their words and their meaning. Quotes make a phrase, and a leading minus excludes a word;
     tag:, path:, file: and [property:value] are filters. Filters are also available as options; these and
     --vault can be repeated. Filters without words list every matching note. @name runs a saved search from
     the configuration, and - reads text from standard input and finds similar notes.

@@ -91,7 +91,7 @@ def remove() -> None:
 @service.command()
 @local_options
 def status(invocation: Invocation) -> int:
-    """Show whether the service is installed and running. Exit code 3 unless it is both."""
+    """Show whether the service is installed and running. If not, the exit code is 3."""
     from vaultseek.protocol.wire import reach
 
     manager = service_manager()

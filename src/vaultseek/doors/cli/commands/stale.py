@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @limit_option("Show at most N notes.", default=limits.RESULTS)
 @list_options
 def stale(invocation: Invocation, /, limit: int | None) -> int:
-    """Show outdated notes and links to superseded ones.
+    """Show outdated notes and links to superseded notes.
 
     A note is superseded if it names its successor, or if another note claims to replace it. Exit code 1 if
     there is nothing to tidy up.

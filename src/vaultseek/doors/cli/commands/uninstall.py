@@ -24,7 +24,7 @@ from vaultseek.semantic.models.fetch import recorded_digests
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Remove it without asking.")
+@click.option("--yes", is_flag=True, help="Remove without asking.")
 @local_options
 def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
@@ -74,7 +74,7 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
 class _Place:
     """A file or folder created by vaultseek, with a description of its content.
 
-    ``left_because`` is the reason why it is kept, or "". Otherwise, the files in ``own`` are removed; the
+    ``left_because`` is the reason why the place is kept; if it is "", the files in ``own`` are removed. The
     files in ``foreign`` come from other programs or people. ``follow`` is True if ``path`` may be a symbolic
     link to be followed, because its target belongs to vaultseek.
     """
@@ -155,12 +155,12 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
         if real.is_relative_to(root) or root.is_relative_to(real):
             return f"because it and the vault {root} overlap"
     if Path(sys.prefix).resolve().is_relative_to(real):
-        return "because the program itself is in it"
+        return "because it contains the program itself"
     return "" if folder.lstat().st_uid == os.geteuid() else "because it belongs to another user"
 
 
 def _remove(place: _Place) -> None:
-    """Remove everything that vaultseek created at ``place``, even since the listing, and then remove empty
+    """Remove everything that vaultseek created at ``place``, even after the listing, and then remove empty
     folders."""
     try:
         if not _is_folder(place.path.resolve() if place.follow else place.path):

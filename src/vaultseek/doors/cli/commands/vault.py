@@ -22,7 +22,7 @@ _name_argument = click.argument("name", metavar="NAME|DIR", shell_complete=compl
 def vault() -> None:
     """List, add, remove, pause and resume vaults.
 
-    The list of vaults added here is stored beside the indexes. config.toml is yours and is never changed.
+    The list of added vaults is stored beside the indexes. These commands never change config.toml.
     """
 
 
@@ -71,13 +71,13 @@ def add(
 
 @vault.command()
 @_name_argument
-@click.option("--delete-index", is_flag=True, help="Also delete its index. Notes are never deleted.")
+@click.option("--delete-index", is_flag=True, help="Also delete the vault's index. Notes are never deleted.")
 @json_option()
 @local_options
 def remove(invocation: Invocation, /, name: str, delete_index: bool) -> int:
     """Stop indexing and watching a vault. Its notes are unchanged."""
     answer = _call(invocation, "vault/remove", name, delete_index=delete_index)
-    index = "its index is deleted" if answer["index_deleted"] else "its index is kept"
+    index = "the index is deleted" if answer["index_deleted"] else "the index is kept"
     return print_result(answer, invocation, clean(f"removed {answer['path']}; {index}"))
 
 

@@ -18,7 +18,7 @@ Complete = Callable[[str], Awaitable[Sequence[JSON]]]
 
 
 class Suggestion(NamedTuple):
-    """Suggested text, the number of characters before the cursor that the text replaces, and its meaning."""
+    """Suggested text, the number of characters before the cursor that it replaces, and its meaning."""
 
     text: str
     replaced: int

@@ -41,7 +41,7 @@ export function worded(filter) {
   const bare = value.replace(/^"(.*)"$/s, "$1").replaceAll('\\"', '"');
   const words = name === "tag" ? `#${bare.replace(/^#/, "")}` : name === "path" ? bare.replace(/\/$/, "")
     : rest.startsWith("[") ? (name ? `${name}: ${bare}` : `has ${rest.slice(1, -1)}`)
-    : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name === "is" ? bare : name === "when" ? "no time read"
+    : name in WORDS ? `${WORDS[name]} ${period(bare)}` : name === "is" ? bare : name === "when" ? "times in the query ignored"
     : name ? `${name.replace("-", " ")}: ${bare}` : rest;
   return not ? `not ${words}` : words;
 }

@@ -52,7 +52,7 @@ export function bar(result) {
 export function verdict(answer) {
   const lanes = Object.entries(answer.lanes ?? {}).map(([lane, found]) =>
     el("li", {}, `${LANES.find(([name]) => name === lane)?.[1] ?? lane}: `,
-      found.rank ? `place ${found.rank}${found.of ? ` of ${found.of}` : ""}` : found.reason ?? "not among the candidates"));
+      found.rank ? `rank ${found.rank}${found.of ? ` of ${found.of}` : ""}` : found.reason ?? "not among the candidates"));
   return el("div", { class: "verdict" },
     el("p", {}, el("strong", {}, answer.title), ` · ${answer.reason}`),
     answer.filters ? el("ul", {}, answer.filters.map((each) =>
