@@ -73,8 +73,8 @@ def _tool() -> tuple[str, str]:
 
 
 def _requirement(extras: str) -> tuple[str, str]:
-    """Return the installer's options, and the requirement that installs vaultseek and ``extras`` from its
-    present source."""
+    """Return the installer's options, and the requirement for vaultseek with ``extras`` from its current
+    source."""
     import json
     from importlib.metadata import distribution
     from urllib.parse import urlsplit

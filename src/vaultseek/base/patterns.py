@@ -30,7 +30,7 @@ class PatternTooLarge(BadPattern):
 
 def regex_of(pattern: str, flags: str) -> Any:
     """Compile a pattern of any length with the module ``regex``. Raises BadPattern."""
-    import regex  # imported here, because that takes longer than most searches
+    import regex  # imported here, because importing it takes longer than most searches
 
     wanted = 0
     for letter in flags:
@@ -63,9 +63,9 @@ def check_size(pattern: str) -> None:
 
 
 def _size(pattern: str) -> int:
-    """Return an upper bound on the number of characters of a pattern with its counted repeats written out."""
+    """Return an upper bound on the length of a pattern with its counted repeats written out."""
     if _UNUSUAL.search(_ESCAPE.sub("..", _PLAIN_FLAGS.sub("", pattern))):
-        # The groups are unclear, so assume that each count repeats everything else.
+        # The groups are unknown, so assume that each count repeats the whole pattern.
         return len(pattern) * math.prod(max(1, _number(text)) for text in _LEAST.findall(pattern))
     groups = [0]
     last = 0
@@ -91,8 +91,8 @@ def _number(digits: str) -> int:
 
 
 _COSTLY = re.compile(r"\(\?(?:[\w^-]*[fVx]|R|[+-]?\d|P?&|P>)")
-"""Pattern that finds recursion, and flags that make a character set take kilobytes or let a comment hide a
-count. Within a match's time limit, recursion can take hundreds of megabytes."""
+"""Pattern that finds recursion and some flags. Recursion can take hundreds of megabytes within a match's time
+limit. The flags can make a character set take kilobytes, or let a comment hide a count."""
 _PLAIN_FLAGS = re.compile(r"\A\(\?[aimsu]+\)")
 _ESCAPE = re.compile(r"\\[pPN]\{\^?[A-Za-z_][\w\s=:-]*\}|\\.", re.DOTALL)
 """Pattern that finds an escape. Braces that name no property or character are not part of the escape:
@@ -103,8 +103,8 @@ _UNUSUAL = re.compile(
     | \{ (?! \d*,?\d*\} )                         # fuzzy matches
     """
 )
-"""Pattern that finds constructs that make groups and repeated elements unclear. It is applied after escapes
-have been removed."""
+"""Pattern that finds constructs that keep ``_size`` from recognizing groups and repeated elements. It is
+applied after escapes have been removed."""
 _LEAST = re.compile(r"\{(\d+)")
 _TOKEN = re.compile(
     rf"""(?x) {_ESCAPE.pattern} | \[\^?\]?(?:\\. | [^\]\\])*\]  # escapes and sets

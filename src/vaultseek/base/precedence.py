@@ -76,8 +76,7 @@ def _count_search(change: int) -> None:
 
 @cache
 def _flags() -> tuple[mmap.mmap, int | None]:
-    """Return the flags and the descriptor of the file that holds them. The file may come from the parent
-    process.
+    """Return the shared flags and the descriptor of their file, which may come from the parent process.
 
     Without a file, the flags apply only to this process.
     """

@@ -58,8 +58,8 @@ def zone_named(value: str | None) -> tzinfo | None:
 
 
 def _plain(value: str | None) -> str | None:
-    """Return the name or the rules in a value of TZ; None if TZ is unset or refers to the machine's own
-    file."""
+    """Return the name or the rules in a value of TZ; None if TZ is unset or names a file outside the zone
+    database."""
     if value is None:
         return None
     plain = value.removeprefix(":")

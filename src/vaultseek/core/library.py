@@ -41,7 +41,7 @@ PATIENCE = Patience(
 
 
 def _ignore_progress(phase: str, counts: Counts) -> None:
-    """Ignore indexing progress."""
+    """Do nothing; the default for ``on_indexing``."""
 
 
 @contextlib.asynccontextmanager
@@ -147,7 +147,7 @@ async def _embed_batch(
 ) -> bool:
     """Embed one batch with ``step``, retrying while the worker fails.
 
-    Raises WorkerUnavailable after a long time without progress; vectors embedded by then are kept.
+    Raises WorkerUnavailable after a long time without progress; vectors stored by then are kept.
     """
     advance: Advance | None = None
     while True:

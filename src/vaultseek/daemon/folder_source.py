@@ -144,7 +144,7 @@ class FolderSource(Source):
             while True:
                 hints = self._loop.create_task(self._watch.next_batch())
                 try:
-                    # Reading files may take long, so notes saved in the meantime come first.
+                    # Reading files may be slow, so notes saved in the meantime come first.
                     while self._files and not hints.done():
                         await self._read_files(hints)
                     batch = await hints
@@ -167,7 +167,7 @@ class FolderSource(Source):
             await self._retry_later(error, batch)
 
     async def _read_files(self, hints: asyncio.Task[HintBatch]) -> None:
-        """Read some of the waiting files, for about a second; read none if a change comes first."""
+        """Read some of the waiting files, for about a second; read none if a change arrives first."""
         await asyncio.wait((hints,), timeout=self._files.pause())
         if hints.done():
             return
@@ -247,7 +247,7 @@ class FolderSource(Source):
     async def _looks_unmounted(self, changes: Changes, *, whole: bool) -> bool:
         """Return True if most notes disappeared at once, in which case the user must confirm their deletion.
 
-        ``whole`` is true if the whole vault was compared; only then is a confirmation used.
+        ``whole`` is true if the whole vault was compared. A confirmation counts only then.
         """
         vault = self._vault
         accepted = whole and self._scans.accepts_loss

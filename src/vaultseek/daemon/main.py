@@ -144,10 +144,9 @@ async def _run(
 async def _loopback(
     beside: Path, server: Server, addresses: dict[str, str | None], *, enabled: bool
 ) -> AsyncIterator[None]:
-    """Also accept clients on a loopback port, if they have the token. If the port cannot be opened, continue
-    without it.
+    """Also accept clients on a loopback port, if they have the token.
 
-    The reason why the port cannot be opened is then recorded in ``addresses``.
+    If the port cannot be opened, continue without it, and record the reason in ``addresses``.
     """
     try:
         port = LoopbackPort.open(beside) if enabled else None

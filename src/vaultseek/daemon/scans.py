@@ -144,7 +144,7 @@ class Backlog:
         been no progress for a long time.
         """
         vault, advance = self._vault, Advance(self._vault)
-        vault.embedding.retry.set()  # the client may have removed the cause
+        vault.embedding.retry.set()  # the user may have fixed the cause of the last failure
         while (
             vault.ledger.counts().pending
             or vault.embedding.has_previous

@@ -53,7 +53,7 @@ def _property_texts(properties: JSON) -> Iterator[tuple[str, str]]:
     """Yield two passages made from a note's properties, each as an id and its text. Properties are indexed
     because a part number, for example, may appear only in a property.
 
-    The note's names and tags form a separate passage, which is never shown.
+    The properties with the note's names and tags form the second passage, which is never shown.
     """
     lines = list(property_lines(properties))
     yield PROPERTIES, "\n".join(line.text for line in lines if not line.is_name)

@@ -23,7 +23,7 @@ CHECK_SECONDS = 1.0
 
 log = logging.getLogger(__name__)
 _threads = ThreadPoolExecutor(2, thread_name_prefix="heartbeat")
-"""Separate threads for heartbeats, because an engine may take long to answer."""
+"""Separate threads for heartbeats, because an engine may be slow to answer."""
 
 
 class HeartbeatWriter:

@@ -159,8 +159,8 @@ class Mover:
                 raise Unavailable(f"{error}; nothing was changed") from None
 
     async def _prepare(self, root: Path, was: EngineKeys, vaults: int) -> VaultBefore:
-        """Wait until a vault is indexed, and record its searches. After that, the former engine is no longer
-        needed."""
+        """Wait until a vault is indexed, and record the results of some searches in it. After that, the
+        former engine is no longer needed."""
         before = VaultBefore()
         try:
             follower = await self._registry.find(str(root), None)

@@ -85,7 +85,7 @@ _GAUGES = {
 @asynccontextmanager
 async def metrics_server(metrics: Metrics, host: str, number: int) -> AsyncIterator[None]:
     """Serve ``metrics`` at an address until the ``with`` block ends. Raises Unavailable."""
-    from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server takes long
+    from vaultseek.protocol.wire.http import serving_http  # importing an HTTP server is slow
 
     # A separate thread, because requests read the ledgers, and must not take threads from searches.
     thread = ThreadPoolExecutor(1, "metrics")

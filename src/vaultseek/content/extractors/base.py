@@ -69,7 +69,7 @@ def _write_view(view: JSON, made: Composition) -> None:
 
 
 class _Mentions:
-    """Names mentioned in expressions: for each kind of name a list, in the order of first mention."""
+    """Names mentioned in expressions: for each kind of name, a list in the order of first mention."""
 
     def __init__(self) -> None:
         self._lists: dict[str, dict[str, None]] = {"tags": {}, "folders": {}, "properties": {}, "notes": {}}

@@ -24,7 +24,7 @@ _VERSION = 1
 _PATH_BENEATH = 1
 _READ_FILE, _READ_DIR = 1 << 2, 1 << 3
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}
-"""Number of file access rights in each version of Landlock; later versions have all rights."""
+"""Number of file access rights in early versions of Landlock; later versions have ``_ALL_FILE_RIGHTS``."""
 _ALL_FILE_RIGHTS = 16
 _NETWORK_SINCE, _SCOPES_SINCE = 4, 6
 

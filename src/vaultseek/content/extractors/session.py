@@ -131,8 +131,8 @@ def _turns(entries: list[JSON]) -> Iterator[Turn]:
 
 
 def _shown(when: str) -> str:
-    """Return a time to the minute, in UTC as agents write it, so that the text is the same in every time
-    zone.
+    """Return a time to the minute. It is in UTC, as agents write it, so that the text is the same in every
+    time zone.
     """
     minute = when[:16].replace("T", " ")
     return f"{minute} UTC" if when.endswith("Z") else minute

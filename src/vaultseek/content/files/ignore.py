@@ -121,8 +121,8 @@ class Ignore:
         return self._is_of_merge(path, name) or self._is_named(path) or self._expressions.match(path)
 
     def _is_of_merge(self, path: str, name: str) -> bool:
-        """True if git mergetool wrote this version of a file. ``Server_BACKUP_2026.md`` without other
-        versions is a note.
+        """True if git mergetool wrote this version of a file. A file such as ``Server_BACKUP_2026.md``
+        without other versions is a note.
         """
         version = _OF_MERGE.search(name)
         if version is None:
@@ -224,8 +224,7 @@ class _Expressions:
 
 
 _USUAL_SECONDS = 50e-6
-"""Maximum time, in seconds, for which testing one path is normal and does not count against the time
-budget."""
+"""Number of seconds that testing one path may take without counting against the time budget."""
 
 
 def _obsidian_rules(root: Path) -> tuple[list[str], list[str]]:

@@ -115,7 +115,8 @@ def _names_in(folder: Path, changed: int) -> _Names:
 def _order_of_vault(root: Path, minute: int) -> int:
     """Return how many more dates in the file names of a vault begin with the day than with the month.
 
-    Only the first names are read, because a save may wait for this. ``minute`` limits the age of the result.
+    Only the first file names are read, because a save may wait for this. ``minute`` is part of the cache key,
+    which limits the age of the result.
     """
     days_first, seen, folders = 0, 0, [str(root)]
     while folders and seen < FOLDER_NAMES:

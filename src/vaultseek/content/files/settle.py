@@ -167,7 +167,8 @@ class Pace:
         self._forget(now)
 
     def _forget(self, now: float) -> None:
-        """Remove paths that no longer change; paths are stored in the order in which they were passed on."""
+        """Remove paths that no longer change. They come first, because paths are stored in the order in which
+        they were passed on."""
         while self._changes:
             path = next(iter(self._changes))
             if now - self._changes[path].taken <= 2 * LONGEST_PAUSE_SECONDS:

@@ -184,8 +184,8 @@ def _end(observer: Any) -> None:
 def _stop_emitter(emitter: Any) -> None:
     """Stop the thread of an emitter.
 
-    Two removed folders may have had the same path. watchdog raises KeyError for the second folder and drops
-    it; the next call continues with the other folders.
+    If two removed folders had the same path, watchdog raises KeyError for the second one and drops it. The
+    next call then continues with the other folders.
     """
     watches = getattr(emitter, "_inotify", None)
     stop = emitter.stop
@@ -200,8 +200,8 @@ def _stop_emitter(emitter: Any) -> None:
 class _OverflowHandler(logging.Handler):
     """Log handler that detects overflows, which watchdog reports only in its log.
 
-    An error logged without an exception comes from an emitter that is being stopped, perhaps one for another
-    vault.
+    Errors logged without an exception are ignored. They come from an emitter that is being stopped, perhaps
+    one for another vault.
     """
 
     def __init__(self, on_rescan: OnRescan) -> None:
@@ -238,8 +238,8 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
 
 
 def _watch_limit_reason(root: Path) -> str | None:
-    """Return a reason if the system allows no more watches, which watchdog does not report; otherwise
-    None.
+    """Return a reason for polling if the system allows no more watches; otherwise None. watchdog does not
+    report this limit.
     """
     if sys.platform != "linux":
         return None
@@ -279,7 +279,8 @@ def _mount_point(line: str) -> str:
 
 
 def _remote_reason(root: Path, table: list[str]) -> str | None:
-    """Return a reason if other machines may change a file system in the vault unnoticed; otherwise None."""
+    """Return a reason for polling if other machines may change the vault's files unnoticed; otherwise
+    None."""
     for folder in (root, *map(Path, map(_mount_point, _mounts_below(root, table)))):
         if (remote := remote_file_system(folder, table)) is not None:
             place, kind = remote

@@ -54,8 +54,8 @@ _ENDINGS = {
     "tr": "",
     "uk": _CYRILLIC,
 }  # fmt: skip
-"""Endings in languages for which Snowball has no algorithm. They are folded as in the keyword index for the
-languages in ``_FOLDED_BEFORE``, and keep their accents for the others."""
+"""Endings in languages for which Snowball has no algorithm. For the languages in ``_FOLDED_BEFORE``, they are
+folded as in the keyword index; for the others, they keep their accents."""
 _FOLDED_BEFORE = frozenset({"ar", "el", "fa", "hi"})
 """Languages whose endings are compared after folding, without accents."""
 
@@ -65,8 +65,8 @@ _FEWER_LETTERS = {"ru": 6, "uk": 6, "bg": 6, "pl": 6, "cs": 6, "sk": 6, "hr": 6,
 beginning of a word stays the same."""
 
 _NOT_STEMMED = ("vi", "he", "id")
-"""Languages without stemming, because their words have no endings or change at the beginning. Words in these
-languages are compared unchanged."""
+"""Languages whose words are compared without stemming, because the words have no endings or change at the
+beginning."""
 
 LANGUAGES = tuple(sorted({*_SNOWBALL, *_ENDINGS, "ar", *_NOT_STEMMED}))
 """Two-letter codes of the languages that have their own analysis rules."""

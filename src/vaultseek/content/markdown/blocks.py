@@ -63,9 +63,7 @@ def _repaired(
 
 
 def _as_text(line: str) -> str:
-    """Return the line as a continuation of the preceding paragraph, with the markers of the paragraph's
-    quotes.
-    """
+    """Return the line in a form that continues the preceding paragraph and keeps the quote markers."""
     quotes = _QUOTES.match(line)
     assert quotes
     rest = line[quotes.end() :]
@@ -186,8 +184,8 @@ class _Walker:
         )
 
     def check_numbers(self, node: tree_sitter.Node, row: int) -> None:
-        """Mark list items that continue a paragraph as misread: only an item with the number 1 can interrupt
-        a paragraph.
+        """Mark list items as misread if they continue a paragraph, because only an item with the number 1 can
+        interrupt a paragraph.
         """
         for item in node.children:
             number = _NUMBER.match(self.lines[row], item.start_point[1])
@@ -199,7 +197,7 @@ class _Walker:
             row = item.children[1].end_point[0] - 1
 
     def check_code(self, block: Block) -> None:
-        """Mark indented code that continues a paragraph as misread: indented code cannot interrupt a
+        """Mark indented code as misread if it continues a paragraph, because indented code cannot interrupt a
         paragraph.
         """
         for row in range(block.start, block.end + 1):

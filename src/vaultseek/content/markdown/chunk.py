@@ -98,8 +98,8 @@ class _SyllableCount:
     """Token counter for text that may be in Thai, Lao, Burmese or Khmer. It returns the model's count or, if
     greater, half the number of syllables in these scripts.
 
-    For a model that cannot read a script, a run of text in it is a single unknown token, so a whole note
-    would be one passage. A model that supports the script has about one token per two syllables.
+    For a model that does not support a script, a run of text in that script is a single unknown token, so a
+    whole note would be one passage. A model that supports the script has about one token per two syllables.
     """
 
     def __init__(self, count: TokenCount) -> None:

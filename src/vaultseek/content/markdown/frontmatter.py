@@ -53,7 +53,7 @@ def read_frontmatter(lines: Sequence[str]) -> Frontmatter:
             1,
             body_line,
         )
-    from vaultseek.content.markdown.yamlcore import LoadError, load  # YAML takes long to import
+    from vaultseek.content.markdown.yamlcore import LoadError, load  # importing YAML is slow
 
     try:
         document = load("\n".join(block) + "\n")

@@ -56,7 +56,7 @@ class Source(NamedTuple):
 
 def is_tag(text: str) -> bool:
     """True if ``text`` can be a whole tag, both in a note's body and in frontmatter."""
-    from vaultseek.content.markdown.yamlcore import resolve  # YAML takes long to import
+    from vaultseek.content.markdown.yamlcore import resolve  # importing YAML is slow
 
     # YAML reads a single hyphen as a list item; digits alone are not a tag, even as text.
     if not _TAG.fullmatch(text) or text == "-" or (text.isascii() and text.isdigit()):
@@ -110,7 +110,7 @@ class _Scanner:
         self.source = source
         self.line_position = 0
         self.span = (0, -1)
-        """Range, in the text, of the line for which a position in the file was last computed."""
+        """Range, in the text, of one line: the last line for which a position in the file was computed."""
         self.definitions = definitions
         self.inlines = inlines
         self.node_end = 0

@@ -263,9 +263,7 @@ class _Body:
                 self.cells(text, row + self.offset, regular=regular)
 
     def cells(self, text: str, line: int, *, regular: bool) -> None:
-        """Add the text of a table row's cells. If rows differ in shape, no tag can start right after a
-        bar.
-        """
+        """Add the text of a row's cells. If rows differ in shape, no tag can start right after a ``|``."""
         for match in _CELL.finditer(text):
             bar = "" if regular or not match.start() else "|"
             cell = match[0].rstrip(" \t")

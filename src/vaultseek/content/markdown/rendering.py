@@ -116,7 +116,7 @@ def _paragraph(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
 def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequence[int]) -> Placed:
     """Divide edits of a text that spans several lines into edits of its lines; line breaks are kept.
 
-    ``own`` are these lines, the first of them with the number ``first``; ``columns`` are the columns at which
+    ``own`` has the lines, and ``first`` is the number of the first one. ``columns`` has the column at which
     the text starts in each line.
     """
     row, start = 0, 0

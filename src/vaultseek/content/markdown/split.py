@@ -129,8 +129,8 @@ def _parts(
     """Yield the ranges between borders, without surrounding white space.
 
     Adjacent ranges of fewer than ``min_chars`` characters are joined, because counting the tokens of many
-    short lines one by one is slow. A range that may be data is kept separate, because a fence before it would
-    hide that it is a single line.
+    short lines one by one is slow. A range that is long enough to be data is kept separate, because with a
+    code fence before it, it would not be recognized as a single line.
     """
     after = start
     for match in border.finditer(text, start, end):

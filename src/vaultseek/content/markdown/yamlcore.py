@@ -145,7 +145,7 @@ def _integer(digits: str, base: int, original: str | None = None) -> int | str:
 
 
 # The scanner implements YAML 1.1, which breaks lines at some characters at which YAML 1.2 does not. Both
-# forbid control characters.
+# versions forbid control characters.
 _CONTROLS = (
     *range(9),
     0x0B,
@@ -287,7 +287,7 @@ class _Builder:
         text = _clean(event.value)
         value = self.typed(event, text)
         start, end = event.start_mark, event.end_mark
-        assert start is not None  # so that it has the form of the parser's own events
+        assert start is not None  # every event from the parser has both marks
         assert end is not None
         places = start.line, start.column, end.line, end.column
         self.scalars.append(Scalar(key, text, *places, isinstance(value, str), event.style or ""))

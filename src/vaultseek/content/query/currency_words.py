@@ -221,8 +221,8 @@ _OBJECT = (
     "|now|instead|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
     r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)\w)"
 )
-"""Pattern for the end of an object. It does not match in *replaces [[Anna]]'s talk* and *replaces [[Anna]] at
-the door*."""
+"""Pattern for the end of a grammatical object. It does not match in *replaces [[Anna]]'s talk* and *replaces
+[[Anna]] at the door*."""
 _SIGN = (
     r"\(?(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important"
     r"|danger|hinweis|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"

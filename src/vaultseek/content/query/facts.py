@@ -122,7 +122,7 @@ def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
 def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
     """Return the lines of a note whose chunks have these ``texts``.
 
-    A chunk may end within a line; white space at that point is in neither chunk.
+    A chunk may end within a line; white space at that point is in neither of the two chunks.
     """
     first = chunks[0].start_line
     lines: list[str] = []

@@ -268,8 +268,8 @@ _WRITTEN: Mapping[Written, tuple[str, Callable[[NoteFacts], Iterable[str]]]] = {
     "heading": ("headings", lambda facts: facts.headings),
     "tag": ("tags", lambda facts: facts.tags),
 }
-"""Names that a regular expression can be matched against, each with its fact and the function that reads
-it."""
+"""Kinds of names that a regular expression can be matched against: for each, the field of `NoteFacts` that it
+needs, and the function that reads the names."""
 
 
 def _shown(names: Iterable[str]) -> Iterator[str]:
@@ -320,8 +320,8 @@ _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
     "extension": ("path", _has_extension, "extension {}"),
     "kind": ("path", lambda facts, kind: (kind_of(facts.path) or "note") == kind, "kind {}"),
 }
-"""For each kind of name: the fact, the test of a name against the folded text, and a description of the
-condition."""
+"""For each kind of name: the field of `NoteFacts` that it needs, the test of that field against the folded
+text, and a description of the condition."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,9 +79,9 @@ _BRACKETED = re.compile(
 class _Parser:
     """Recursive descent parser for queries.
 
-    ``in_value`` is true inside ``name:(…)``, where operators are words. ``in_text`` is true where words refer
-    to a text, so that a regular expression may take their place. ``text`` has straight quotes; ``written``
-    has the original ones, used for expressions.
+    ``in_value`` is true inside ``name:(…)``, where operators are words. ``in_text`` is true where a word
+    stands for text, so that a regular expression may replace it. ``text`` has straight quotes; ``written``
+    has the original ones, which regular expressions need.
     """
 
     def __init__(self, text: str, reading: Reading, words: Collection[str]) -> None:

@@ -51,8 +51,8 @@ async def routes(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Grap
 
 
 async def _leap(start: NoteRow, end: NoteRow, vault: SearchedVault, graph: Graph) -> Leap | Reason | None:
-    """Return the most similar pair of notes: ``start`` and a note connected with ``end``, or a note connected
-    with ``start`` and ``end``.
+    """Return the most similar pair of notes: ``start`` with a note connected to ``end``, or ``end`` with a
+    note connected to ``start``.
 
     Returns None if no pair is similar enough, or a reason if semantic search is unavailable.
     """

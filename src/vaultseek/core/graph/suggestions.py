@@ -36,7 +36,7 @@ then."""
 RECENT_NOTES = 50
 """Number of most recently changed notes for which links are suggested if no note is given."""
 _READ_NOTES = 10
-"""Number of recently changed notes whose mentions are read at once."""
+"""Number of recently changed notes whose mentions are read in one batch."""
 
 
 FOLLOWED_NOTES = 15
@@ -234,10 +234,10 @@ def _followed(cosines: Mapping[int, float], graph: Graph) -> dict[int, tuple[int
 
 
 def _name_words(text: str, names: Mapping[int, Sequence[str]]) -> dict[int, float]:
-    """Return a dict from note id to the share of the words in the note's best-matching name that occur in
+    """Return a dict from note id to a share, from 0 to 1: how much of the note's best-matching name occurs in
     ``text``.
 
-    Words are weighted by their rarity among all ``names``; names of common words count less.
+    Words are weighted by their rarity among all ``names``; names that consist of common words count less.
     """
     own = set(_WORD.findall(fold(text)))
     words = {note: [set(_WORD.findall(fold(name))) for name in each] for note, each in names.items()}
@@ -272,8 +272,8 @@ def _links_and_names(
 
 
 def _first_mentions(rows: Sequence[NoteRow], ledger: Ledger) -> Mapping[int, Mapping[int, int]]:
-    """Map the id of each note in ``rows`` to its mentions: a dict from the id of each other note to the first
-    line there that names the note.
+    """Return a dict from the id of each note in ``rows`` to its mentions. The mentions are a dict from the id
+    of the mentioning note to the line of its first mention.
     """
     lines: dict[int, dict[int, int]] = {row.id: {} for row in rows}
     for each in mentions_of(rows, ledger):

@@ -101,7 +101,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger names no store if the engine turned out to be a different one.
+            # The ledger has no store name if the engine turned out to be a different one.
             if not self.ready or not self._space.store():
                 await self._open_store()
             if not self._refused_tried:
@@ -109,7 +109,7 @@ class Embedding:
                 self._refused_tried = True
             if await self._store_batch():
                 return True
-            # Otherwise vectors are still missing, because a note was stored a moment ago.
+            # If vectors are still missing, a note was stored a moment ago.
             if not any(self._space.pending_counts()):
                 await self._migration.end(self._worker.drop)
             return False

@@ -113,7 +113,7 @@ class Engine:
         Stores that the worker keeps are deleted as soon as they are no longer used.
         """
 
-    # -- changes that leave the words of a note as they are --------------------------------------------
+    # -- changes that do not affect a note's words -----------------------------------------------------
 
     def before_touch(self, ledger: Ledger, notes: Sequence[UnchangedNote], revision: int) -> None:
         """Prepare to store new file times for unchanged notes, in the ledger transaction of ``revision``."""

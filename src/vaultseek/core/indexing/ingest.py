@@ -174,7 +174,7 @@ class Indexer:
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
         if hello is not None:
-            if self.graph is None:  # import while the readers work, because the graph needs it afterwards
+            if self.graph is None:  # imports NetworkX while the readers work; the graph needs it later
                 threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
             with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
                 for notes in reader.read(changes.read[1:], self._stopped):
@@ -323,7 +323,7 @@ class Indexer:
 
 
 def _split(changes: Changes, *, pooled: bool) -> Iterator[Changes]:
-    """Yield a first batch with all removals, attachments and one note, then batches of notes.
+    """Yield a first batch with all removals, all attachments and one note, then batches of notes.
 
     A single save makes one batch. If reader processes read the notes (``pooled``), all notes but the first
     are left out.

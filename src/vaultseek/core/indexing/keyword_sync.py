@@ -99,7 +99,8 @@ class KeywordSync(Engine):
         self.index = self._create()
 
     def _create(self) -> KeywordIndex:
-        """Create an empty index after moving an existing index aside, so that nothing of the old one remains.
+        """Create an empty index after moving an existing index aside, so that nothing of the old index
+        remains.
 
         Raises OSError if that fails.
         """

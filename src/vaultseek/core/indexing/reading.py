@@ -145,11 +145,11 @@ class NoteReader:
     def _parse_guarded(
         self, path: str, content: NoteBytes, digest: bytes, guard: CrashGuard
     ) -> tuple[Note, tuple[Chunk, ...]]:
-        """Parse and chunk a note, unless its content has crashed its reader before."""
+        """Parse and chunk a note, unless the same content has crashed a reader before."""
         if guard.is_blocked(path, digest):
             return self._parse(path, replace(content, problem=CRASHED), digest)
-        # Another process reads files, and may take long. If this process is stopped in the meantime, that is
-        # not a crash.
+        # Files are read in another process, which may be slow. If this process is stopped in the meantime,
+        # that is not a crash.
         file = self.files.read(path, content.data, digest, content.problem) if file_kind(path) else None
         with guard.parsing(path, digest):
             failpoint(f"note.read {path}")

@@ -202,6 +202,6 @@ def _bits(text: str) -> Masks:
     """Return a bit mask of the letters in ``text``, for skipping names that lack one of them."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
     bits: Masks = np.left_shift(np.uint64(1), (codes % 64).astype(np.uint64))
-    # The characters between names and words are not letters to be typed.
+    # Line breaks separate names, and spaces separate words; neither is a letter of a name.
     bits[(codes == 10) | (codes == 32)] = 0
     return bits

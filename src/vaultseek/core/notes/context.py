@@ -296,7 +296,7 @@ def _pieces(evidence: Evidence) -> list[Evidence]:
     """Split a passage into pieces, best first: blocks that the passage contains only in part, and the lines
     around them.
 
-    The blocks are omitted if the passage only completes another one.
+    The blocks are omitted if the passage was added only to complete another passage.
     """
     chunk, blocks = evidence.chunk, evidence.section.divided_blocks(evidence.chunk)
     if not blocks:
@@ -364,7 +364,7 @@ def _cut(evidence: Evidence, room: int, *, at_any_rate: bool) -> Evidence | None
     """Return as many sentences and blocks around the best match as fit into ``room`` tokens; None if too few
     fit.
 
-    The first evidence is cut ``at_any_rate``: if necessary, within a sentence or a block.
+    With ``at_any_rate``, used for the first evidence, the cut may also be within a sentence or a block.
     """
     text = evidence.chunk.text
     ends, whole = _borders(evidence)
@@ -403,8 +403,8 @@ def _cut_block(piece: Evidence, room: int) -> Evidence | None:
 
 
 def _borders(evidence: Evidence) -> tuple[list[int], dict[int, Block]]:
-    """Return the positions at which the text may be cut, and a dict from end position to each block that must
-    stay whole.
+    """Return the positions at which the text may be cut, and a dict from the end position of each block that
+    must stay whole to the block.
 
     The sentence that introduces such a block belongs to the block.
     """

@@ -207,7 +207,7 @@ def _currency(note: Note) -> JSON:
     """Return the note's statement that it is outdated, in the form used in answers; empty without such a
     statement.
     """
-    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns is slow
 
     stated, successions = read_currency(note)
     successors = [each.target for each in successions if each.is_successor and not each.is_guess]

@@ -105,10 +105,10 @@ def _text(parts: Iterable[_Part]) -> str:
 def _weights(
     links: Sequence[LinkRow], properties: Mapping[str, Form | None], parts: Collection[_Part], ledger: Ledger
 ) -> tuple[dict[str, float], dict[str, int]]:
-    """Return two dicts from the paths of linked notes: to their weights below 1, and to the counts for
+    """Return two dicts by the path of the linked note: the weights below 1, and the counts for
     ``OwnText.parents``.
 
-    The weight is the rarity of the link among the notes that have this line or property.
+    A weight is the rarity of the link among the notes that have this line or property.
     """
     of_part = {link: part.form for part in parts for link in part.links}
     forms = {

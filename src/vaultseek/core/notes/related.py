@@ -108,9 +108,7 @@ async def _answer_by_meaning(
 def _near(
     answer: SemanticAnswer, cosines: Mapping[int, float], coverages: Mapping[int, float]
 ) -> frozenset[int]:
-    """Return the notes that are similar in meaning, or contain many words that are characteristic of the
-    note.
-    """
+    """Return the notes that are similar to a note in meaning, or contain many of its characteristic words."""
     ids = list({**cosines, **coverages})
     confidence = formula.confidence(
         np.array([cosines.get(id, np.nan) for id in ids]),

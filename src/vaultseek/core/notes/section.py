@@ -112,7 +112,8 @@ class Section:
             before = span
 
     def _block(self, span: Span, before: Span | None, source: Sequence[str]) -> Block:
-        """Return the block at ``span``. The paragraph ``before`` it may introduce the block."""
+        """Return the block at ``span``. ``before`` is the preceding span; if it is a paragraph, it may
+        introduce the block."""
         start = first = opening_line = span.start_line
         opening = ""
         if span.kind == "table" or (span.kind == "quote" and _CALLOUT.match(source[first - 1])):

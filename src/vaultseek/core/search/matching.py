@@ -115,7 +115,7 @@ def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, 
     if whole.any():
         return whole, like & False, missing
     parts = {term.word for term in keyword.terms if term.kind == "part"}
-    if any(map(_has_digit, profile.identifiers)):  # a long number is enough to be similar
+    if any(map(_has_digit, profile.identifiers)):  # a note with the same long number is similar
         parts = {part for part in parts if part.isdecimal() and len(part) > 3 and not _YEAR.fullmatch(part)}
     return whole, like | _having_all(parts, notes), missing
 
@@ -161,7 +161,7 @@ def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes
 
 
 def _words_of(identifier: str, terms: Collection[MatchedTerm]) -> frozenset[str]:
-    """Return the query words that a note must contain to have the whole ``identifier``; empty if these words
+    """Return the query words that a note must contain to match the whole ``identifier``; empty if these words
     are unknown.
     """
     folded = fold(identifier)

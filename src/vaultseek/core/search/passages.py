@@ -142,8 +142,8 @@ def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool
 
 
 def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
-    """Return a passage with a note's properties, one per line, placed before the ``first`` passage of the
-    file.
+    """Return a passage with a note's properties, one per line. It ends before ``first``, the first passage of
+    the note.
     """
     text = lines_of_text(row.properties)
     end = first.start_line - 1 if first is not None else text.count("\n") + 2
@@ -153,7 +153,7 @@ def _properties_passage(row: NoteRow, first: Chunk | None) -> Chunk:
 def _matching(patterns: Sequence[str], rows: Sequence[NoteRow], ledger: Ledger) -> dict[int, Chunk]:
     """Return a dict from note id to the note's first passage that matches one of the regular expressions.
 
-    If no passage matches, the passage with the matching properties is returned.
+    If only the properties match, a passage with the properties is returned.
     """
     passages: dict[int, Chunk] = {}
     chunks = ledger.chunks.by_note([row.id for row in rows]) if patterns else {}

@@ -120,8 +120,8 @@ class Searcher:
         return await in_search_thread(parsed, shown, await self._rerank(trace, clock))
 
     def _read_pasted(self, parsed: ParsedRequest) -> ParsedRequest:
-        """Read ``[ERROR]`` and ``.csv`` as words if no note has that property, or no file has that extension;
-        read ``tar -xzf`` as words if a note has them.
+        """Read terms of a pasted text as words: ``[ERROR]`` if no note has that property, ``.csv`` if no file
+        has that extension, and ``tar -xzf`` if a note contains it.
 
         A query with only filters keeps its properties and extensions, because the answer to a misspelt name
         suggests a similar one.
@@ -189,7 +189,7 @@ class Searcher:
         return trace if reason is None else replace(trace, partial={**trace.partial, "rerank": reason})
 
     def _show(self, trace: Trace, clock: _StageClock) -> Trace:
-        """Cut the results off at the limit, and choose the passages to show."""
+        """Limit the number of results, and choose the passages to show."""
         query, ledger, span_finder = trace.query, self._vault.ledger, self._vault.keyword_index.span_finder
         parsed, retrieval, condition = query.parsed, query.retrieval, query.parsed.query.filter
         ordered, currencies = placed(trace.results, query)

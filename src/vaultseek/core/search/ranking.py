@@ -195,7 +195,7 @@ class Candidate(NamedTuple):
 
 
 def _leaders(query: Evidence, notes: Table, among: NoteIds) -> dict[int, float]:
-    """Map the ids of the direct lanes' best notes to their scores, scaled so that the best note has 1."""
+    """Return a dict from the ids of the best notes in ``among`` to scores relative to the best score."""
     rows = np.flatnonzero(notes.having(among.tolist()))
     own = notes.part_of(rows)
     for signal in SIGNALS:

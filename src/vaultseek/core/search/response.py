@@ -153,7 +153,7 @@ def result(rank: int, candidate: Candidate, trace: Trace, chunk: Chunk | None) -
     if candidate.reranked is not None:
         score, rank_before = candidate.reranked
         answered["rerank"] = {"score": round(score, 6), "rank_before": rank_before}
-        if request.explain:  # reranking leaves scores at their ranks, so this is not the note's score
+        if request.explain:  # reranking moves notes but not scores, so the note's own score is added
             answered["rerank"]["score_before"] = candidate.recomputed
     if answered["currency"] is None and not trace.query.parsed.is_listing:
         struck = currency_of_line(answered["line"], row)

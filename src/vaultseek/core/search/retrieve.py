@@ -155,8 +155,8 @@ async def _expand(
 ) -> tuple[SemanticAnswer, tuple[Concept, ...]]:
     """Expand the query with the nearest terms from the vault, and query again.
 
-    Returns the answer to the query itself if expansion is off or no term is near. Raises WorkerUnavailable,
-    IndexDamaged, or Unavailable while the vocabulary is unknown.
+    Returns the answer to the query itself if expansion is off or no term is near. Raises WorkerUnavailable or
+    IndexDamaged, and Unavailable while the vocabulary is unknown.
     """
     settings, text = parsed.request.settings.expansion, parsed.query.rank_text
     if not settings.enabled or parsed.profile.pure_identifier:

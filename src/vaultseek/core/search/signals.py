@@ -176,8 +176,8 @@ class InTime(Signal):
 
 
 def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
-    """Return the share of the question's words that each note has, weighted by rarity, ignoring the words for
-    the time.
+    """Return the share of the question's words that each note has, weighted by rarity. The words that name
+    the time are ignored.
 
     A question without other words asks for any note from the period. All shares are 0 without a keyword
     answer.
@@ -367,9 +367,11 @@ def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozen
 
 
 def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return a mask of notes that contain a query word missing from the name of some misnamed note.
+    """Return a mask of the notes that contain one of the query words in ``misnamed``. The names of the notes
+    in ``misnamed`` lack these words.
 
-    Only notes found by the keyword search are checked. The word may be in the names or the text, in any form.
+    Only notes found by the keyword search are checked. A note may contain the word in its names or its text,
+    in any form.
     """
     words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
     has = np.zeros(len(notes), np.bool_)
@@ -442,8 +444,8 @@ class QueryWords:
         return NEARLY * name_share(weight / self.total, of_name), frozenset()
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
-        """True if the word ``written`` in a name is the query word ``number``, or a substitute for one
-        missing from the vault.
+        """True if ``written``, a word in a name, is the query word with this ``number``, or a substitute for
+        a query word that is missing from the vault.
         """
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)

@@ -192,8 +192,8 @@ def _shown_rows(
     headings: Set[int],
     shared: Set[str],
 ) -> Sequence[int]:
-    """Return the rows to show: only prose, prose and code, or all rows. The first of these that has text and
-    the most query words is chosen.
+    """Return the rows to show: only prose, prose and code, or all rows. A choice with text is preferred, then
+    the one with the most query words, then the first one.
     """
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:

@@ -101,7 +101,7 @@ string."""
 
 
 def _contains(value: Value, part: Value) -> bool:
-    # In a link, its target is also searched.
+    # For a link, also search its target.
     whole = f"{value.target}|{value.text}" if isinstance(value, Link) else text_of(value)
     return _part(value, part) in whole
 

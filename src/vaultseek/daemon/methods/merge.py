@@ -73,8 +73,8 @@ def merge_answers(answers: Sequence[JSON], limit: int) -> JSON:
 
 
 def _times(results: Sequence[JSON]) -> list[datetime]:
-    """Return the results' modification times, each raised to at least the time of the next result, because an
-    opened note may precede newer notes."""
+    """Return the results' modification times. A time earlier than the next result's is raised to that time,
+    because an opened note may rank above newer notes."""
     return [*accumulate((datetime.fromisoformat(result["modified"]) for result in reversed(results)), max)][
         ::-1
     ]

@@ -165,8 +165,8 @@ def _by_path(
 
 
 async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *arguments: object) -> JSON:
-    """Run ``collect`` in a thread; return a dict with its first ``limit`` items under the key ``name``, their
-    number, and the total number of items."""
+    """Run ``collect`` in a thread; return a dict with the first ``limit`` items under the key ``name``, the
+    number of these items, and the total number."""
     rows = await asyncio.to_thread(collect, *arguments)
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
 

@@ -249,7 +249,7 @@ class BertEncoder:
                 pause()
             vectors[batch] = self._vectors(self._many, [tokens[i] for i in batch])
 
-        # New threads, because they inherit the priority of the caller.
+        # Start new threads, because a new thread inherits the caller's priority.
         with ThreadPoolExecutor(self.processors) as threads:
             list(threads.map(fill, batches))
         return vectors

@@ -75,8 +75,8 @@ class TimedReranker:
         """Return the number of pairs that fit into half of the remaining time; one if no time has been
         measured yet.
 
-        Only half is used, because a pair may take longer than the previous one; the rest of the time is used
-        by the next pairs.
+        Only half of the time is used, because a pair may take longer than the previous one. The next pairs
+        use the rest.
         """
         if until is None or (self._model.all_at_once and time.monotonic() < until):
             return most
@@ -90,7 +90,7 @@ class TimedReranker:
         began = time.monotonic()
         scores = np.full(len(texts), np.nan, dtype=np.float32)
         batches = self._model.batches(replace_surrogates(query), [replace_surrogates(text) for text in texts])
-        # New threads, because they inherit the priority of the caller.
+        # Start new threads, because a new thread inherits the caller's priority.
         with ThreadPoolExecutor(self._model.threads) as threads:
             for batch, values in zip(batches, threads.map(lambda batch: batch.score(), batches), strict=True):
                 scores[batch.texts] = values

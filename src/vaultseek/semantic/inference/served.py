@@ -184,7 +184,7 @@ class ServedEncoder:
         """Return unit vectors. Raises ValueError if a text is the cause of a failure, and WorkerUnavailable
         if the server is.
 
-        For background work, the text is the cause if a harmless text succeeds.
+        In background work, a text counts as the cause if the server can embed a harmless text.
         """
         for _ in range(2 if in_background else 1):
             try:
@@ -213,7 +213,7 @@ class ServedEncoder:
             unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         if not unit.size or not np.isfinite(unit).all():
             text = "the server returned zeros or non-finite numbers instead of a vector; check its model"
-            raise CallFailed(text, HTTPStatus.UNPROCESSABLE_ENTITY)  # as if it had refused the text
+            raise CallFailed(text, HTTPStatus.UNPROCESSABLE_ENTITY)  # as if the server had refused the text
         return unit
 
     def _verify_model(self) -> Vectors:

@@ -88,7 +88,7 @@ def read_packed(model: PackedModel, most: int = limits.PACKED_BYTES) -> PackedFi
 
 
 def _read(model: PackedModel, most: int) -> tuple[Path, bytearray]:
-    """Return the model's file and the file's first ``most`` bytes, after checking the file's digest."""
+    """Return the model's file and its content, up to ``most`` bytes, after checking the file's digest."""
     file = model.file()
     digest, data = hashlib.sha256(), bytearray()
     try:

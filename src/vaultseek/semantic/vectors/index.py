@@ -133,8 +133,8 @@ class VectorIndex:
         self.version = file.load(matrix)
         if self._open_index is None:
             return matrix, None
-        # Filling the index reads all rows. So does each scan for a filter, and each scan before the index is
-        # ready.
+        # All rows are read to fill the index, for each scan with a filter, and for each scan before the index
+        # is ready; the index releases their pages.
         return matrix, Proposals(self._open_index, file.proposals, file.release_pages)
 
     def _publish(self) -> None:
@@ -178,7 +178,8 @@ class _Current(NamedTuple):
 
 
 def _unique(batch: VectorBatch) -> VectorBatch:
-    """Return a batch with the last vector of each number, without numbers whose last vector is not finite."""
+    """Return a batch with the last vector for each number, without the numbers whose last vector is not
+    finite."""
     if not len(batch):
         return VectorBatch.empty()
     last = {number: row for row, number in enumerate(batch.numbers.tolist())}

@@ -255,8 +255,8 @@ def _products(vector: NDArray[Any], rows: NDArray[Any]) -> Scores:
     """Return the product of ``vector``, ``(1, dimension)``, with each row, computed in this thread."""
     if not len(rows):
         return np.zeros(0, np.float32)
-    # ``out`` is not used, because each call with ``out`` drops a reference to None that the call does not
-    # own, until the process crashes.
+    # ``out`` is not used. Each call with ``out`` drops a reference to None that the call does not own; after
+    # many calls, the process crashes.
     tensor = simsimd.cdist(vector, rows, "dot", out_dtype="float32")
     products: Scores = np.array(tensor, dtype=np.float32)[0]  # a copy, because the tensor owns the memory
     return products
@@ -280,7 +280,7 @@ def _first_of_each_note(scores: Scores, notes: NoteIds, error: float) -> NDArray
 
 
 def _runs(notes: NoteIds) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the start and length of each run of equal notes."""
+    """Return the start and length of each run of equal note ids."""
     is_first = np.ones(len(notes) + 1, dtype=bool)
     np.not_equal(notes[1:], notes[:-1], out=is_first[1:-1])
     edges = is_first.nonzero()[0]

@@ -75,7 +75,7 @@ class PendingRequest:
         """Complete the request with ``error``, unless it has already been answered."""
         if not self.answer.done():
             self.answer.set_exception(error)
-            # Retrieved here, because the caller may have given up.
+            # Retrieve the exception, so that asyncio does not log it if the caller has given up.
             self.answer.exception()
 
 

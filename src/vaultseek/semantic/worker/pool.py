@@ -99,7 +99,6 @@ class _Lease:
             await self.worker.start()
 
     def stop_timer(self) -> None:
-        """Cancel the timer that ends the worker."""
         if self._ending is not None:
             self._ending.cancel()
             self._ending = None

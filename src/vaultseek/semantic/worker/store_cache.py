@@ -100,5 +100,5 @@ def has_memory(vectors: int) -> bool:
 
 
 _CHROMA_MEMORY = 4
-"""Bytes of memory required per byte of vectors. Chroma uses two bytes; the rest is left for other
+"""Bytes of memory required per byte of vectors. Chroma uses two of these bytes; the rest is left for other
 programs."""

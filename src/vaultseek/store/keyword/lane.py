@@ -98,5 +98,5 @@ class KeywordLane(ABC):
         return TermIndex(snapshot)
 
     def _searching(self, snapshot: Snapshot) -> AbstractContextManager[None]:
-        """Return a context manager for a search. It may translate the errors raised within it."""
+        """Return a context manager for a search, which may translate the errors raised in its block."""
         return nullcontext()

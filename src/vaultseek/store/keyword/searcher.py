@@ -156,7 +156,7 @@ class Searcher:
     def _is_missing(self, scored: _ScoredTerm) -> bool:
         term = scored.term
         plain = term.kind in ("word", "part") and len(term.word) >= FUZZY_CHARS and term.word.isalpha()
-        if term.word in all_stop_words():  # from a question in a different language
+        if term.word in all_stop_words():  # a stop word; the question may be in another language
             return False
         return (plain or _is_code(term)) and not scored.scores.df and self._snapshot.count > 0
 

@@ -284,7 +284,7 @@ def _length_sums(view: SegmentView) -> Ints:
 
 
 def _chunk_length_sums(view: SegmentView) -> Ints:
-    """Return the sum and the number of the non-zero lengths of live chunks: int64[2, 2]."""
+    """Return the sum and number of non-zero lengths of live chunks, for body and code: int64[2, 2]."""
     sums, tables = view.segment.chunk_length_sums, view.segment.tables
     if view.all_alive:
         return sums

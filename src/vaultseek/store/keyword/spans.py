@@ -53,7 +53,6 @@ class _DistinctTokens(NamedTuple):
 
     @classmethod
     def of(cls, tokens: Iterable[str]) -> _DistinctTokens:
-        """Return the distinct tokens among ``tokens``."""
         distinct, by_initial = frozenset(tokens), defaultdict(list)
         for token in distinct:
             by_initial[token[0].lower() if token.isascii() and is_word(token) else ""].append(token)
@@ -80,7 +79,7 @@ class _Tokens:
         beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
         for initial in {"", *(term[0] for term in terms)}:
             for token in tokens.by_initial.get(initial, ()):
-                # finding the stem of a token takes a hundred times as long as this comparison
+                # Finding the stem of a token takes a hundred times as long as this comparison.
                 if token not in self._spans and (
                     not initial or len(token) <= SHORT_CHARS or token.lower().startswith(beginnings)
                 ):

@@ -148,7 +148,7 @@ def _joined(parts: Iterable[tuple[SegmentView, list[Ints]]]) -> Ints:
 
 
 _COUNTED = 256
-"""Minimum number of terms per segment whose notes are counted, beginning with the most frequent terms."""
+"""Minimum number of terms that are counted in each segment, most frequent terms first."""
 _SLACK_BYTES = 4
 """Maximum number of bytes by which one letter changes the length of a word."""
 
@@ -207,7 +207,8 @@ def _common_bytes(words: Strings, numbers: Ints, word: bytes, step: int) -> Ints
 
 
 def _most_frequent(found: Sequence[tuple[Tables, Ints]], limit: int) -> tuple[str, ...]:
-    """Return the ``limit`` terms with most rows, given the words found in some segments; most rows first.
+    """Return the ``limit`` most frequent terms of the ``found`` words, by number of rows. ``found`` has the
+    numbers of the words in each segment.
 
     Only the most frequent terms in each segment are counted; the other terms are hardly ever among the first.
     """

@@ -113,7 +113,7 @@ class Database:
         This method checks only the status of the files: opening and closing the file here would drop SQLite's
         own locks on it.
         """
-        if self._sizes.acquire(blocking=False):  # otherwise ``shrink`` is cutting off the file
+        if self._sizes.acquire(blocking=False):  # otherwise ``shrink`` is truncating the file
             try:
                 with self._writes:
                     statuses = self._statuses()
@@ -218,7 +218,7 @@ class Database:
                 self.set_meta("rewritten", rewritten)
             with self._statement() as connection:
                 connection.executescript("PRAGMA incremental_vacuum")  # ``execute`` would free only one page
-            # While the log is read, the file keeps its size; SQLite cuts it off later.
+            # While the log is read, the file keeps its size; SQLite truncates the file later.
             self._size = self._size_to_be = self.one("PRAGMA page_count")[0] * self.one("PRAGMA page_size")[0]
             is_read = self.one("PRAGMA wal_checkpoint(TRUNCATE)")[0]
             if not is_read:

@@ -220,7 +220,7 @@ def _in_column(part: OfOneFact, ledger: Ledger) -> Ids:
     read = READ[column]
 
     def has_fact(value: str, name_day: str, day_first: int | None) -> bool:
-        # a condition on one column needs only that column, and whether its dates put the day first
+        # A condition on one column needs only that column, and whether the note's dates put the day first.
         facts: Any = SimpleNamespace(**{column: read(value)}, name_day=name_day, day_first=_order(day_first))
         return part.matches(facts)
 

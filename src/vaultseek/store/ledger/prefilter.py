@@ -57,7 +57,7 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     beginnings: list[str] = []
     if any(map(_is_certain, run)):
         first, hidden = _like(run)
-        # the text may be one of several passages, and the next one may begin inside the run
+        # The text may be one of several passages, and the next passage may begin inside the run.
         if is_unspaced(run):
             beginnings = [_like(run[:size])[0][1].removesuffix("%") for size in range(1, len(run))]
     else:

@@ -199,7 +199,7 @@ NOTE_VALUES = (
 
 def note_rows(indexed: IndexedNote) -> NoteRows:
     """Convert a parsed note to rows."""
-    from vaultseek.content.query.currency import read_currency  # compiling its patterns takes long
+    from vaultseek.content.query.currency import read_currency  # compiling its patterns is slow
 
     note = indexed.note
     stated, successions = read_currency(note)

@@ -123,7 +123,7 @@ _TRIGGERS = (
 )
 """Triggers that fill ``unsynced`` and count rows. For each vector space, ``unsynced`` lists the texts whose
 vectors the store lacks, and the numbers that the store no longer needs. Every search and save needs the row
-counts, and counting takes long in a large vault."""
+counts, and counting is slow in a large vault."""
 
 
 def read_tables(names: Collection[str]) -> list[str]:

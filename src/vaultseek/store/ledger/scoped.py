@@ -150,8 +150,7 @@ def rows_of_visible(table: str, columns: Sequence[str]) -> str:
 
 
 def _links(table: str, columns: Sequence[str]) -> str:
-    """Return the query for links. It is a union of several queries, the first of which can use the index on
-    targets."""
+    """Return the query for links. It is a union whose first part can use the index on targets."""
     seen = _OF_PATH.format(column="t.resolved")
 
     def leading(to: str) -> str:

@@ -201,7 +201,7 @@ class ShardLedger(Ledger):
         self.database.values |= {"generation": generation, "revision": revision, "store": store}
 
     def _count(self) -> None:
-        """Count the contents once for each mark, because the counts are requested often."""
+        """Count the contents after a write, and keep the counts, because they are requested often."""
         notes, chunks = self.database.one("SELECT notes, chunks FROM row_counts")
         stored = [self.backend.server.rows(f"SELECT count(*) FROM {table}") for table in self.vector_tables]
         there = [rows[0][0] if rows else 0 for rows in stored] or [0, 0]

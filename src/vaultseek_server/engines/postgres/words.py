@@ -46,8 +46,8 @@ length of the field."""
 _MOST = np.iinfo(np.uint16).max
 _LAST = "\U0010ffff"
 _SUMS = 2 * FIELD_SLOTS + 4
-"""Number of sums over all notes: the length and the presence of each field, and of the prose and code of
-chunks."""
+"""Number of sums over all notes: for each field, and for the prose and the code of chunks, the length and the
+presence."""
 _POSTINGS = "terms, fields, counts, positions, lengths, chunk_lengths, chunk_ids"
 _FACTS = "words"
 """Name, in the table ``state``, of the facts about all notes."""
