@@ -36,7 +36,7 @@ from vaultseek.content.languages.stopwords import folded_stop_words
 from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, space_pairs
 from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 7
+ANALYZER_VERSION = 8
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
