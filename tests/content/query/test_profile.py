@@ -71,13 +71,19 @@ def identifiers(text: str) -> list[str]:
             "/etc/passwd",
         ),
         *("~/notes.md", "./run", "a/b/c", "C:\\notes\\x", "https://x.org/a?b=c", "0xDEAD", "f896fac"),
-        *("123e4567-e89b-12d3-a456-426614174000",),
+        *("123e4567-e89b-12d3-a456-426614174000", "M8x40"),
     ],
 )
 def test_identifiers_are_found_whole(name):
     assert identifiers(f"about {name} now") == [name]
     assert of(name).pure_identifier
     assert of(name).specificity == 1.0
+
+
+@pytest.mark.parametrize("text", ["5 mg", "0,5mg", "100%", "10 °C"])
+def test_a_quantity_is_an_identifier_if_it_is_the_whole_query(text):
+    assert of(text).pure_identifier
+    assert identifiers(f"about {text} now") == []
 
 
 @pytest.mark.parametrize(
@@ -96,7 +102,6 @@ def test_identifiers_are_found_whole(name):
         ),
         *(
             "90s",
-            "5kg",
             "2024",
             "e.g.",
             "U.S.",
@@ -106,7 +111,7 @@ def test_identifiers_are_found_whole(name):
             "IN 1999",
             "THE 7",
             "3/4",
-            "100%",
+            "ran 5 km",
             "/slip/",
             "1620-21",
             "and-9",

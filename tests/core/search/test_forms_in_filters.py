@@ -281,3 +281,74 @@ def test_a_code_that_begins_with_a_digit_is_no_beginning_of_another(index_of: In
     request = SearchRequest(query, SearchSettings(), mode="keyword")
     found = asyncio.run(Searcher(index).search(request))
     assert found["weak"]
+
+
+BORDERS = {
+    "Shelf.md": "It lies in A-1-12 of the store.\n",
+    "Standard.md": "RFC 2616 and figure 2–34, part X_12_7.\n",
+    "Closed.md": "The shelves A112 and RFC2616.\n",
+    "Radio.md": "# Setup of the Wi-Fi\n\nWi-Fi over USB-C, charged to 100 %.\n",
+    "Request.md": "See PR#918, in v2.14.3, and M8×40.\n",
+    "Dose.md": "Take 2.5 mg, then 0,5 mg of 1,500 kg.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A-1-12", {"Shelf.md", "Closed.md"}),
+        ("A 1/12", {"Shelf.md", "Closed.md"}),
+        ("A112", {"Shelf.md", "Closed.md"}),
+        ("A-11-2", {"Closed.md"}),
+        ("RFC 2616", {"Standard.md", "Closed.md"}),
+        ("RFC 26 16", {"Closed.md"}),
+        ("figure 2-34", {"Standard.md"}),
+        ("figure 23-4", set()),
+        ("X-12-7", {"Standard.md"}),
+        ("X-1-27", set()),
+        ("wifi", {"Radio.md"}),
+        ("wifi over usbc", {"Radio.md"}),
+        ("100%", {"Radio.md"}),
+        ("PR 918", {"Request.md"}),
+        ("PR #918", {"Request.md"}),
+        ("#918", {"Request.md"}),
+        ("#91", set()),
+        ("2.14.3", {"Request.md"}),
+        ("V2.14.3", {"Request.md"}),
+        ("M8x40", {"Request.md"}),
+        ("2.5mg", {"Dose.md"}),
+        ("0.5 mg", {"Dose.md"}),
+        ("5 mg", set()),
+        ("500 kg", set()),
+        ("1500 kg", {"Dose.md"}),
+        ("2.14", set()),
+    ],
+)
+def test_a_border_between_numbers_and_a_point_count(index_of: IndexOf, text: str, expected: set[str]) -> None:
+    index = index_of(BORDERS)
+    assert set(paths(index, f'content:"{text}"')) == expected
+    assert set(paths(index, f'"{text}"')) == expected
+    assert set(paths(index, f'-"{text}"')) == set(BORDERS) - expected
+
+
+def test_a_heading_is_found_without_its_hyphen(index_of: IndexOf) -> None:
+    assert paths(index_of(BORDERS), "heading:wifi") == ["Radio.md"]
+
+
+@pytest.mark.parametrize(
+    ("query", "other"),
+    [
+        ("5 mg", "0.5 mg"),
+        ("5 mg", "2,5 mg"),
+        ("500 kg", "1,500 kg"),
+        ("M8x4", "M8x40"),
+        ("v1.2", "v1.20"),
+        ("v1.2", "v1.2.3"),
+        ("10%", "100%"),
+        ("RFC 2616", "RFC 26 16"),
+    ],
+)
+def test_a_similar_quantity_or_code_is_not_taken_for_it(index_of: IndexOf, query: str, other: str) -> None:
+    index = index_of({"Other.md": f"Here is {other} of it.\n"})
+    found = asyncio.run(Searcher(index).search(SearchRequest(query, SearchSettings(), mode="keyword")))
+    assert found["weak"] or not found["results"]

@@ -2,12 +2,19 @@
 
 import re
 import unicodedata
+from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from vaultseek.base.text import fold, is_unspaced
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,18})?")
 _WIKILINK = re.compile(r"\[\[([^\[\]|#]+)(?:#[^\[\]|]*)?(?:\|[^\[\]]*)?\]\]")
+_POINTED = re.compile(r"[0-9]+(?:[.,][0-9]+)+")
+_THOUSANDS = re.compile(r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")
+_YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
+_NUMBER_CHARS = 20
+"""Maximum distance of the ends of a number from a position in it."""
+_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
@@ -16,7 +23,8 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
 
     With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
-    ``c++`` is found in ``c++17``; in Chinese, any substring counts.
+    ``c++`` is found in ``c++17``; in Chinese, any substring counts. A number with points or commas is one
+    word: ``5 mg`` is not found in ``0.5 mg``.
     """
     return find(text, words, prefix=prefix) >= 0
 
@@ -28,11 +36,21 @@ def find(text: str, words: str, *, prefix: bool = False) -> int:
     start = text.find(words)
     while start >= 0:
         end = start + len(words)
-        inside = start > 0 and _joined(text[start - 1], words[0])
-        if not inside and (prefix or end == len(text) or not _joined(words[-1], text[end])):
+        if not _is_inside_word(text, start) and (prefix or not _is_inside_word(text, end)):
             break
         start = text.find(words, start + 1)
     return start
+
+
+def contains_closed(text: str, words: str) -> bool:
+    """True if ``text`` contains ``words``, ignoring hyphens between letters: ``wifi`` in ``wi-fi``."""
+    closed = words.replace("-", "")
+    return closed in text.replace("-", "") and contains(without_hyphens(text), without_hyphens(words))
+
+
+def without_hyphens(text: str) -> str:
+    """Return folded text without the hyphens between letters."""
+    return _HYPHEN.sub("", text) if "-" in text else text
 
 
 def comparable(value: object) -> str | None:
@@ -86,8 +104,20 @@ def is_named(path: str, name: str) -> bool:
     return bool(end) and f"/{whole}".endswith(f"/{end}")
 
 
-def _joined(left: str, right: str) -> bool:
+def _is_inside_word(text: str, at: int) -> bool:
+    left, right = text[at - 1 : at], text[at : at + 1]
+    if not left or not right:
+        return False
+    if left in ".," or right in ".,":
+        return any(number.start() < at < number.end() for number in _numbers_near(text, at))
     return _wordlike(left) and _wordlike(right) and not is_unspaced(left + right)
+
+
+def _numbers_near(text: str, at: int) -> Iterator[re.Match[str]]:
+    """Yield the numbers with a point or commas near a position, except parts of dates and lists."""
+    for number in _POINTED.finditer(text, max(0, at - _NUMBER_CHARS), at + _NUMBER_CHARS):
+        if not _YEAR.search(number[0]) and (number[0].count(",") < 2 or _THOUSANDS.fullmatch(number[0])):
+            yield number
 
 
 def _wordlike(char: str) -> bool:

@@ -27,7 +27,15 @@ from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
 from vaultseek.content.markdown.rendering import PARAGRAPH, render_text
 from vaultseek.content.query import expression
-from vaultseek.content.query.compare import comparable, contains, is_link_to, is_named, number_of
+from vaultseek.content.query.compare import (
+    comparable,
+    contains,
+    contains_closed,
+    is_link_to,
+    is_named,
+    number_of,
+    without_hyphens,
+)
 from vaultseek.content.query.dates import Period, dates_of, parse_period
 from vaultseek.content.query.facts import NoteFacts, Scope
 from vaultseek.content.query.normal_forms import spelled
@@ -113,8 +121,10 @@ class Contains:
     def holds(self, passage: str, day_first: bool | None = None) -> bool:
         """True if a paragraph contains the words, with days and identifiers in any spelling."""
         passage = _BORDER.sub(" ¶ ", passage)
-        return self.is_written_in(passage) or (
-            not self.prefix and spelled(self.text).is_in(passage, day_first)
+        folded, words = fold(passage), _folded(self.text)
+        return contains(folded, words, prefix=self.prefix) or (
+            not self.prefix
+            and (contains_closed(folded, words) or spelled(self.text).is_in(passage, day_first))
         )
 
     def is_written_in(self, passage: str) -> bool:
@@ -292,7 +302,13 @@ def _has_extension(facts: NoteFacts, beginning: str) -> bool:
 
 def _is_in_any(names: Iterable[str], text: str, day_first: bool | None) -> bool:
     query = spelled(text)
-    return any(text in fold(name) or query.is_part_of(name, day_first) for name in names)
+    closed = without_hyphens(text)
+    return any(
+        text in (folded := fold(name))
+        or closed in without_hyphens(folded)
+        or query.is_part_of(name, day_first)
+        for name in names
+    )
 
 
 _NAMES: Mapping[Named, tuple[str, Callable[[NoteFacts, str], bool], str]] = {
@@ -586,9 +602,9 @@ def forms_of(part: Filter) -> tuple[str, ...]:
     """
     match part:
         case HasName(of="path" | "file name" | "alias" | "heading", text=text):
-            return tuple(spelled(_folded(text)).terms)
+            return spelled(_folded(text)).terms
         case PropertyEquals(value=value):
-            return tuple(spelled(value).terms)
+            return spelled(value).terms
         case _:
             return ()
 

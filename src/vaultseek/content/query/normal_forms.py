@@ -1,14 +1,16 @@
 """Normal forms: the single spelling under which the keyword index stores days and identifiers.
 
 A day becomes its ISO date, whatever its spelling in a text or a query. An identifier becomes its letters and
-digits: ``E-4107``, ``E4107`` and ``e 4107`` are all ``=e4107``. The index stores normal forms next to the
-words as written, and a query looks them up, so no text is read to compare spellings.
+digits: ``E-4107`` and ``e 4107`` are ``=e4107``. A border between two numbers is kept, because ``A-1-12``,
+which is ``=a1-12``, is not ``A-11-2``. Nobody knows the borders of ``A112``, so it is the same as both: they
+also have the closed form ``=~a112``, which only a closed spelling looks up. The index stores normal forms
+next to the words as written, and a query looks them up, so no text is read to compare spellings.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -19,9 +21,13 @@ from vaultseek.content.query.dates import find_dates, matches_in_lines
 
 MARK = "="
 """Character before the normal form of an identifier; no word begins with it."""
+_CLOSED = "=~"
+"""Characters before the closed form of an identifier with borders between numbers."""
 TELLING_DIGITS = 5
-"""Minimum number of digits at which all separators in a number are ignored. In shorter numbers, only
-thousands separators are ignored."""
+"""Minimum number of digits in a number with separators that are not thousands separators."""
+GROUPED_DIGITS = 10
+"""Minimum number of digits, as in an ISBN, at which separators are ignored, wherever they are. Those of
+thousands and of telephone numbers always are."""
 THOUSANDS_DIGITS = 4
 """Minimum number of digits in a number with thousands separators."""
 SPACED_LETTERS = 10
@@ -38,18 +44,19 @@ CACHED_TEXTS = 1024
 keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
-_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:][^\W_]++)+")
-_SPACE_BEFORE_NUMBER = re.compile(r"[ \xa0][0-9]+(?:[-.][0-9]+)*(?![^\W_])")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:#×][^\W_]++)+")
+_SPACE_BEFORE_NUMBER = re.compile(r"[ \xa0]#?[0-9]+(?:[-‐‑–−.][0-9]+)*(?![^\W_])")
 _WORD_BEFORE = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,{SPACED_LETTERS}}}\Z")
+_THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[.,'’ \xa0][0-9]{3})+")
+_UNIT = rf"(?:°?[^\W\d_]{{1,{UNIT_LETTERS}}}(?![^\W_])|[%‰€£$])"
 _WITH_UNIT = re.compile(
-    r"[0-9](?<![^\W_][0-9])(?<![0-9][.,][0-9])[0-9]*(?:[ \xa0]|[.,][0-9]+[ \xa0]?)"
-    rf"[^\W\d_]{{1,{UNIT_LETTERS}}}(?![^\W_])"
+    r"[0-9](?<![^\W_][0-9])(?<![0-9][.,'’][0-9])(?:[0-9]{0,2}(?:[.,'’ \xa0][0-9]{3}(?![0-9]))+|[0-9]*)"
+    rf"(?:[.,][0-9]+[ \xa0]?|[ \xa0]|(?=[°%‰€£$])){_UNIT}"
 )
-_MEASURE = re.compile(r"([0-9]+)[.,]([0-9]+)[ \xa0]?([^\W\d_]+)")
+_QUANTITY = re.compile(rf"({_THOUSANDS.pattern}|[0-9]+)(?:[.,]([0-9]+))?[ \xa0]?({_UNIT})")
 _SPACED_DIGITS = re.compile(
     r"(?<![\w.,])[+(]{0,2}[A-Za-z]{0,3}[0-9]+(?:[ \xa0]?[-‐‑/().,'’ \xa0][ \xa0]?[0-9]+)+(?![\w])"
 )
-_THOUSANDS = re.compile(r"[0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+")
 _DECIMAL = re.compile(r"([0-9]+)[.,]([0-9]{1,2})")
 _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")
 _NUMBERED = r"(?:[A-Z]{1,8}[-/]?)?[0-9][A-Z0-9]*(?:[-/][A-Z0-9]+|\.[0-9]+)*"
@@ -60,18 +67,22 @@ _CHAIN = re.compile(
 """Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
-_DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.\w+){2,5}(?![\w])")
+_DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
-_JOINT = re.compile(r"[-‐‑–−./_:](?<=[^\W_].)(?=[^\W_])")
+_JOINT = re.compile(r"[-‐‑–−./_:#×](?<=[^\W_].)(?=[^\W_])")
 _DIGIT = re.compile("[0-9]")
 _DOT = re.compile(r"\.(?<=\w.)(?=\w)")
 _SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _LEVELS = re.compile(r"[0-9]\.[0-9]")
+_BORDER = re.compile(r"(?<=[0-9])[\W_]+(?=[0-9])")
+_BORDER_OF_LEVELS = re.compile(r"(?<=[0-9])(?:[^\w.]|_)+(?=[0-9])")
+_NO_BORDER = re.compile(r"[\W_]++(?![0-9])|(?<![0-9\W_])[\W_]++|\A[\W_]++")
 _LONG_GROUP = re.compile(r"\.[0-9]{4}")
 """Pattern for a level with too many digits. Dots are kept between the levels of versions, sections and
 network addresses, which have at most three digits: ``4.1.12`` is not ``4.11.2``."""
 _VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
+_DOTTED_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 
 
 class NormalForm(NamedTuple):
@@ -114,10 +125,9 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
         own = text[start:end] if is_word and text[start:end] in (*days, days[0][:7]) else ""
         yield NormalForm(tuple(dict.fromkeys((*days, *(day[:7] for day in days)))), start, end, own)
     for start, end in dict.fromkeys(_places_of_codes(text)):
-        if version := _VERSION.fullmatch(text, start, end):
-            yield NormalForm((version[1],), start, end)
         if form := identifier_form(text[start:end]):
-            yield NormalForm((form,), start, end)
+            terms = (form, _CLOSED + form[1:].replace("-", "")) if "-" in form else (form,)
+            yield NormalForm(terms, start, end)
     for match in matches_in_lines(_DOTTED, _DOT, text):
         if parts := tuple(_dotted_parts(match[0].lower())):
             yield NormalForm(parts, *match.span())
@@ -163,9 +173,12 @@ def identifier_form(written: str) -> str:
     plain = "".join(filter(str.isalnum, written))
     if not plain or len(plain) > TERM_CHARS:
         return ""
-    if plain[0].isdecimal() and (measure := _MEASURE.fullmatch(written)) and not _THOUSANDS.match(written):
-        whole, fraction, unit = measure.groups()
-        return f"{MARK}{whole}.{fraction}{fold_accents(unit.lower())}"
+    if plain[0].isdecimal() and (quantity := _QUANTITY.fullmatch(written)):
+        whole, fraction, unit = quantity.groups()
+        number = "".join(filter(str.isdecimal, whole)) + (f".{fraction}" if fraction else "")
+        return MARK + number + fold_accents(unit.lower()).removeprefix("°")
+    if plain[0] in "vV" and (version := _VERSION.fullmatch(written)):
+        return MARK + version[1]
     if plain.isdecimal():
         if amount := _AMOUNT.fullmatch(written) or _DECIMAL.fullmatch(written):
             whole = "".join(filter(str.isdecimal, amount[1]))
@@ -174,9 +187,29 @@ def identifier_form(written: str) -> str:
             return ""
     elif plain.isalpha() and re.search(r"[^\w\-‐‑]|_", written):
         return ""
-    if _LEVELS.search(written) and not _LONG_GROUP.search(written) and not _THOUSANDS.fullmatch(written):
-        plain = "".join(each for each in written if each.isalnum() or each == ".").strip(".")
+    if _BORDER.search(written) and not _THOUSANDS.fullmatch(written):
+        has_levels = _LEVELS.search(written) and not _LONG_GROUP.search(written)
+        is_grouped = plain.isdecimal() and (
+            plain[0] == "0" or not written[0].isdecimal() or len(plain) >= GROUPED_DIGITS
+        )
+        if has_levels or not is_grouped:
+            bordered = _NO_BORDER.sub("", written)
+            plain = (_BORDER_OF_LEVELS if has_levels else _BORDER).sub("-", bordered)
     return MARK + fold_accents(plain.lower())
+
+
+def word_form(word: str) -> str:
+    """Return the normal form of a word in a query, even of a word that is its own normal form in a text."""
+    if (form := identifier_form(word)) or not word.isalnum():
+        return form or (MARK + word if _DOTTED_NUMBER.fullmatch(word) else "")
+    return MARK + fold_accents(word.lower()) if len(word) >= THOUSANDS_DIGITS or not word.isdecimal() else ""
+
+
+def spellings(form: str, written: str) -> tuple[str, ...]:
+    """Return the index terms that are other spellings of an identifier, given its normal form and its
+    spelling."""
+    closed = form.removeprefix(MARK).replace("-", "")
+    return (form, _CLOSED + closed) if written.isalnum() else (form, closed)
 
 
 # -- the same day or identifier in a query and in a text
@@ -192,9 +225,9 @@ class Spelled:
         self._terms: dict[str, str] = {}
         composed = normalize(text)
         words = (
-            NormalForm((MARK + fold_accents(word[0].lower()),), *word.span())
+            NormalForm((alone,), *word.span())
             for word in _WORD.finditer(composed)
-            if len(word[0]) >= THOUSANDS_DIGITS or not word[0].isdecimal()
+            if (alone := word_form(word[0]))
         )
         end = 0
         parts: list[str] = []
@@ -208,21 +241,30 @@ class Spelled:
             days = [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
             term = (days or form.terms)[0]
             if len(days) < 2:
-                self._terms[term] = term.removeprefix(MARK)
-                parts += (composed[end : form.start], self._terms[term])
+                parts += (composed[end : form.start], self._add(term, composed[form.start : form.end]))
             else:
                 parts.append(composed[end : form.end])
             end = _end_of(form, composed, parts)
         self._texts = {fold("".join((*parts, composed[end:])))}
         if closed := _closed(composed):
-            self._terms.setdefault(closed, closed.removeprefix(MARK))
-            self._texts.add(self._terms[closed])
-        self._may_occur = re.compile("|".join(map(_any_spelling, self._terms)))
+            self._texts.add(self._add(closed, composed))
+        self._letters = tuple(f"{MARK}{fold_accents(word)}" for word in _LETTERS.findall(fold(composed)))
+        self._may_occur = re.compile("|".join(dict.fromkeys(map(_any_spelling, self._terms))))
+
+    def _add(self, term: str, written: str) -> str:
+        """Add the terms of a day or an identifier, and return the word that replaces it."""
+        if not term.startswith(MARK):
+            return self._terms.setdefault(term, term)
+        form, other = spellings(term, written)
+        word = form.removeprefix(MARK).replace("-", "")
+        self._terms |= dict.fromkeys((form, other) if other.startswith(MARK) else (form,), word)
+        return word
 
     @property
-    def terms(self) -> Mapping[str, str]:
-        """Normal forms in the text, each with the word that replaces it."""
-        return self._terms
+    def terms(self) -> tuple[str, ...]:
+        """Normal forms of the words in the text. Every note that has the text in another spelling has one of
+        them, or contains a part of the text."""
+        return (*self._terms, *self._letters)
 
     def respelled(self, text: str, day_first: bool | None = None) -> str | None:
         """Return ``text``, folded, with the query's days and identifiers replaced by single words.
@@ -301,7 +343,7 @@ def _any_spelling(term: str) -> str:
     """
     if not term.startswith(MARK):
         return re.escape(term[2:4])
-    return r"[\W_]{0,3}".join(filter(str.isalnum, term))
+    return r"[\W_]{0,3}".join(filter(str.isalnum, term)).replace("x", "[x×]")
 
 
 def _is_spelled(term: str) -> bool:
@@ -317,5 +359,6 @@ def is_code(term: str) -> bool:
 DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?")
 
 
-_WORD = re.compile(r"(?<![^\W_])(?=[^\W\d_]*[0-9])[^\W_]+(?![^\W_])")
+_WORD = re.compile(r"(?<![\w.])(?:[0-9]+(?:\.[0-9]+)+|(?=[^\W\d_]*[0-9])[^\W_]+)(?!\w|\.[0-9])")
 """Pattern for a word with a digit, which may be an identifier by itself."""
+_LETTERS = re.compile(r"(?<![\w-])[^\W\d_]+(?:-[^\W\d_]+)*(?![\w-])")

@@ -13,11 +13,11 @@ from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import (
     DAY_OR_MONTH,
     MARK,
-    THOUSANDS_DIGITS,
     NormalForm,
-    identifier_form,
     is_code,
     normal_forms,
+    spellings,
+    word_form,
 )
 from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
 
@@ -115,7 +115,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     for at, (first, second) in enumerate(pairwise(terms)):
         word = first.word + second.word
         is_pair = first.kind == second.kind == "word" and second.token == first.token + 1
-        is_one = word.isalnum() and not word.isdecimal()
+        is_one = word.isalnum() and not (first.word[-1].isdecimal() and second.word[0].isdecimal())
         if is_pair and is_one and (len(word) >= JOINED_CHARS or not word.isalpha()):
             for place in (at, at + 1):
                 joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
@@ -124,14 +124,19 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     for form in _forms_of_query(normalize(text)):
         written = fold(text[form.start : form.end])
         if _is_open_code(form.terms[0], written):
-            parts = {*written.split(), *_WORD.findall(written)}
-            joined = [_or_closed(term, form.terms[0]) if term.word in parts else term for term in joined]
+            parts = _WORD.findall(written)
+            within = {*written.split(), *parts, *(f"#{part}" for part in parts)}
+            also = spellings(form.terms[0], written)
+            joined = [_or_also(term, also) if term.word in within else term for term in joined]
+            if written not in words:  # only shows which notes have the whole code
+                joined.append(QueryTerm(written, also[0], "whole", -1, 0.0, 0.0, also=also[1:]))
         elif written not in words or (DAY_OR_MONTH.fullmatch(form.terms[0]) and form.terms[0] not in known):
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
-            closed = (days[0].removeprefix(MARK),) if days[0].startswith(MARK) else ()
-            if not closed:
+            if days[0].startswith(MARK):
+                days = spellings(days[0], written)
+            else:
                 joined = [_as_part(term, written) for term in joined]
-            joined.append(QueryTerm(written, days[0], "whole", -1, also=(*days[1:], *closed)))
+            joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
     return joined
 
 
@@ -148,12 +153,13 @@ def _forms_of_query(text: str) -> Iterator[NormalForm]:
 
 def _is_open_code(form: str, written: str) -> bool:
     """True for a code with letters that is written in several words or with a decimal comma."""
-    return is_code(form) and not form[1:].isdecimal() and written[0].isalnum() and not written.isalnum()
+    is_number = not form.strip("=.-0123456789")
+    return is_code(form) and not is_number and written[0].isalnum() and not written.isalnum()
 
 
-def _or_closed(term: QueryTerm, form: str) -> QueryTerm:
+def _or_also(term: QueryTerm, code: tuple[str, ...]) -> QueryTerm:
     """Return the term of a word in a code; the term also matches the whole code."""
-    return replace(term, also=tuple(dict.fromkeys((*term.also, form, form[1:]))))
+    return replace(term, also=tuple(dict.fromkeys((*term.also, *code))))
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -168,18 +174,10 @@ def _as_part(term: QueryTerm, day: str) -> QueryTerm:
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return the terms for a word's other spellings: its normal form, the days in it, and a version number
-    without ``v``."""
-    plain = "".join(filter(str.isalnum, word))
-    form = identifier_form(word) or (MARK + word if word == plain and not word.isdecimal() else "")
-    if word.isdecimal() and len(word) >= THOUSANDS_DIGITS:
-        form = MARK + word
-    version = (word[1:],) if _VERSION.fullmatch(word) else ()
-    others = (*dates_of(word), *version, *((form, form[1:]) if form else ()))
+    """Return the terms for a word's other spellings: its normal form and the days in it."""
+    form = word_form(word)
+    others = (*dates_of(word), *(spellings(form, word) if form else ()))
     return tuple(other for other in dict.fromkeys(others) if other != word)
-
-
-_VERSION = re.compile(r"v[0-9]+(?:\.[0-9]+)+")
 
 
 def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
@@ -234,10 +232,10 @@ def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bo
 def _of_compound(terms: list[Term], token: int, *, identifier: bool) -> list[QueryTerm]:
     wholes = [term for term in terms if term.role == "whole"]
     parts = [term for term in terms if term.role != "whole"]
-    parts = [term for term in parts if len(term.word) > 1] or parts
-    outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
     # A note with ``rainbarrel`` counts as containing both words of ``rain-barrel`` and of *rain barrel*.
     closed = () if identifier or len(parts) != 2 else ("".join(part.word for part in parts),)
+    parts = [term for term in parts if len(term.word) > 1] or parts
+    outer, outer_unknown, part = (1.0, 1.0, PART_WEIGHT) if identifier else (COMPOUND_WEIGHT, 0.0, 1.0)
     return [
         *(
             QueryTerm(

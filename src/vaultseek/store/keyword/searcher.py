@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from vaultseek.content.languages.stopwords import all_stop_words
-from vaultseek.content.query.normal_forms import MARK
+from vaultseek.content.query.normal_forms import MARK, word_form
 from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
 from vaultseek.store.keyword.bm25f import TermScores, idf
@@ -86,7 +86,9 @@ class Searcher:
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         # A day, or a number written in several words, is looked up only if a note contains it.
         exact = [
-            each for each in exact if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df
+            each
+            for each in exact
+            if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df or not each.term.weight
         ]
         days = {each.term.word for each in exact if each.term.token < 0}
         weighted = [
@@ -209,10 +211,9 @@ class Searcher:
         """Replace a missing identifier such as ``E-4199`` with the identifiers that share the longest prefix
         with it, such as ``E-4107``. The prefix must include a digit of the last number."""
         word = scored.term.word
-        code = "".join(filter(str.isalnum, word))
-        least = sum(map(str.isalnum, word.rstrip("0123456789"))) + 1
-        for size in range(len(code) - 1, least - 1, -1):
-            beginnings = (MARK + code[:size], code[:size])
+        form = word_form(word) or MARK + word
+        for size in range(len(form) - 1, len(form.rstrip("0123456789")), -1):
+            beginnings = (form[:size], form[1:size].replace("-", ""))
             found = (self._seen(partial(self._terms.with_prefix, each), FUZZY_TERMS) for each in beginnings)
             terms = tuple(dict.fromkeys(term for each in found for term in each))
             scores = self._terms.scores(terms)

@@ -49,7 +49,9 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
     words.
     """
     pattern = _PATH_LETTERS if is_path and text.isascii() else _LETTERS
-    runs = [run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(fold(text))]
+    runs = [
+        run if run.isascii() else run[:_FOREIGN] for run in pattern.findall(_VERSION_SIGN.sub("", fold(text)))
+    ]
     runs = [run for run in runs if _is_settled(run) and (len(run) >= _LEAST or is_unspaced(run))]
     if not runs:
         return None
@@ -70,6 +72,8 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
 
 # A Greek iota may have been written as a mark below another letter.
 _LETTERS = re.compile(r"[^\W_ι]+")
+# A version may have been written without its sign.
+_VERSION_SIGN = re.compile(r"(?<![^\W_])v(?=[0-9]+\.[0-9])")
 _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 

@@ -16,7 +16,7 @@ from vaultseek.store.ledger.database import Database, connect, is_no_damage
 
 log = logging.getLogger(__name__)
 
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 """Version of the tables below, stored as SQLite's ``user_version``."""
 
 _TABLES = """
