@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemons import eventually
+from examples import examples
 from vaultseek.base import limits
 from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.vectors import index as vectors_index
@@ -211,7 +212,7 @@ def test_what_was_written_last_takes_the_place_of_nothing_nearer(way: Opener) ->
         assert notes_of(index.search(vector, 20)) == brute_force(stored, vector, 20)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
