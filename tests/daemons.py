@@ -19,7 +19,7 @@ from vaultseek.client import Client
 from vaultseek.errors import VaultseekError
 from worlds import own_directories, write_files
 
-DEADLINE = 30.0
+DEADLINE = 90.0
 SECONDS = 90.0
 """Maximum duration of a command."""
 
@@ -96,7 +96,7 @@ def eventually(condition: Callable[[], Any], what: str = "", seconds: float = DE
         if value:
             return value
         assert time.monotonic() < deadline, f"did not happen in {seconds} s: {what}"
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 @pytest.fixture(name="eventually")
