@@ -60,8 +60,7 @@ def chromium(arguments: Sequence[str] = ()) -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     # Chromium's own sandbox refuses to run as root, as tests in a container do.
-    # Without a graphics card, its part for one is emulated, which takes a fifth of the processor time.
-    flags = ["--disable-gpu", f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1", *arguments]
+    flags = [f"--host-resolver-rules=MAP {FOREIGN} 127.0.0.1", *arguments]
     if os.geteuid() == 0:
         flags.append("--no-sandbox")
     with sync_playwright() as playwright:
