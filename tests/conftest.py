@@ -14,8 +14,9 @@ from worlds import World, own_directories, until, write_files
 
 # Examples have no deadline, because their time depends on the machine; benchmarks measure time. The examples
 # are the same in every run, so that only a change makes a test fail; ``--hypothesis-profile random`` tries
-# different ones. ``scripts/test --quick`` tries fewer examples, unless a test sets their number.
-hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True)
+# different ones. ``scripts/test`` tries two fifths of the examples, ``--quick`` a quarter; ``--long`` tries all.
+hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.register_profile("long", deadline=None, derandomize=True, max_examples=100)
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)
 hypothesis.settings.register_profile("random", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("vaultseek")
@@ -61,6 +62,8 @@ def pytest_configure(config: pytest.Config) -> None:
         memory = os.statvfs(MEMORY)
         if memory.f_bavail * memory.f_frsize > MEMORY_BYTES and not memory.f_flag & os.ST_NOEXEC:
             os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
+    if config.getoption("--long") and not config.getoption("--hypothesis-profile"):
+        hypothesis.settings.load_profile("long")
     config.addinivalue_line("markers", "shared_daemon: needs no daemon of its own, only vaults of its own")
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
         if signal.getsignal(number) is signal.SIG_IGN:

@@ -1,5 +1,6 @@
 """Fixtures for a real daemon in separate directories, driven through the real command line."""
 
+import contextlib
 import json
 import os
 import signal
@@ -13,10 +14,14 @@ from typing import Any, NamedTuple
 import psutil
 import pytest
 
+from forks import forks
 from vaultseek.client import Client
+from vaultseek.errors import VaultseekError
 from worlds import own_directories, write_files
 
-DEADLINE = 30.0
+DEADLINE = 90.0
+SECONDS = 90.0
+"""Maximum duration of a command."""
 
 
 class Daemon:
@@ -34,9 +39,12 @@ class Daemon:
     def run(self, *arguments: str, cwd: Path | None = None, **more: Any) -> subprocess.CompletedProcess[str]:
         """Run a command and wait for it to end."""
         environment = self.environment | more.pop("env", {})
+        place = cwd or self.home
+        if not more.keys() - {"input"} and forks().can_run(environment):
+            return forks().run(list(arguments), place, environment, more.get("input"), SECONDS)
         command = [sys.executable, "-m", "vaultseek", *arguments]
         return subprocess.run(
-            command, cwd=cwd or self.home, env=environment, capture_output=True, text=True, timeout=90, **more
+            command, cwd=place, env=environment, capture_output=True, text=True, timeout=SECONDS, **more
         )
 
     def indexed(self, root: Path) -> Path:
@@ -88,7 +96,7 @@ def eventually(condition: Callable[[], Any], what: str = "", seconds: float = DE
         if value:
             return value
         assert time.monotonic() < deadline, f"did not happen in {seconds} s: {what}"
-        time.sleep(0.02)
+        time.sleep(0.05)
 
 
 @pytest.fixture(name="eventually")
@@ -110,10 +118,17 @@ def shared_daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     started.stop()
 
 
+def connection(daemon: Daemon) -> Client:
+    """Return a connection to a daemon, which is started if it has ended."""
+    with contextlib.suppress(VaultseekError):
+        return Client(daemon.socket)
+    eventually(lambda: daemon.run("start").returncode == 0, "it is not just ending")
+    return Client(daemon.socket)
+
+
 def remove_vaults(daemon: Daemon, is_unused: Callable[[Path], bool]) -> None:
     """Remove unused vaults and their indexes from a daemon."""
-    eventually(lambda: daemon.run("start").returncode == 0, "it is not just ending")
-    with Client(daemon.socket) as client:
+    with contextlib.closing(connection(daemon)) as client:
         for vault in client.vaults()["vaults"]:
             if is_unused(Path(vault["path"])):
                 client.remove_vault(vault["path"], delete_index=True)

@@ -15,14 +15,18 @@ def steps(call: Callable[[], object]) -> int:
     """Return the number of Python instructions that a call executes in this thread."""
     taken = 0
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
-        nonlocal taken
+    def enter(frame: FrameType, event: str, argument: Any) -> Any:
         frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        taken += event == "opcode"
-        return trace
+        return count
+
+    def count(frame: FrameType, event: str, argument: Any) -> Any:
+        nonlocal taken
+        if event == "opcode":
+            taken += 1
+        return count
 
     before = sys.gettrace()
-    sys.settrace(trace)
+    sys.settrace(enter)
     try:
         call()
     finally:

@@ -7,10 +7,11 @@ import time
 import psutil
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemons import eventually
+from examples import examples
 from vaultseek.base import matching
 from vaultseek.base.matching import BoundedPattern, compiled
 from vaultseek.base.patterns import BadPattern, PatternTooLarge
@@ -49,7 +50,7 @@ def is_matching_process(child: psutil.Process) -> bool:
         return False
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(EXPRESSIONS, st.sampled_from(["", "i", "im", "s"]), TEXTS, st.sampled_from([None, 1, 2]))
 def test_another_process_finds_the_same_matches(source, flags, text, at_most):
     try:

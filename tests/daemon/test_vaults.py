@@ -124,7 +124,7 @@ async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path
     def read_slowly() -> Settings | None:
         settings = changed()
         reading.set()
-        going_on.wait(20)
+        going_on.wait(60)
         return settings
 
     monkeypatch.setattr(file, "changed", read_slowly)
@@ -133,7 +133,7 @@ async def test_settings_are_applied_though_who_asked_has_gone(registry, tmp_path
     await asyncio.to_thread(reading.wait, 20)
     asking.cancel()
     going_on.set()
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while "new" not in names(registry):
             await asyncio.sleep(0.01)
 
@@ -154,7 +154,7 @@ async def with_slow(registry, tmp_path, monkeypatch) -> AsyncIterator[tuple[Mapp
     def open_slowly(options: Any, *arguments: Any, **more: Any) -> Any:
         if options.name == "slow":
             gate.reached.set()
-            gate.is_open.wait(20)
+            gate.is_open.wait(60)
         return opened(options, *arguments, **more)
 
     monkeypatch.setattr(vaults, "CLOSE_SECONDS", 20.0)
@@ -174,7 +174,7 @@ async def with_slow(registry, tmp_path, monkeypatch) -> AsyncIterator[tuple[Mapp
 
 async def answered(handlers: Mapping[str, Handler]) -> dict[str, str]:
     """Return the states of the vaults, after requests that must not wait for any vault."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await handlers["search"]({"query": "pump", "vault": "kept"}, RequestContext())
         await handlers["index/status"]({}, RequestContext())
         answer = await handlers["vault/list"]({}, RequestContext())
@@ -191,7 +191,7 @@ async def test_no_request_waits_until_another_vault_is_open(registry, with_slow)
 @pytest.mark.parametrize("named", [{}, {"vaults": ["kept", "slow"]}])
 async def test_a_search_of_several_vaults_leaves_out_one_that_is_still_opened(with_slow, named, monkeypatch):
     monkeypatch.setattr(vaults, "OPENING_SECONDS", 0.1)
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         answer = await with_slow[0]["search/all"]({"query": "pump", **named}, RequestContext())
     left_out = [part for part in answer["partial"] if part["lane"] == "vault"]
     assert [(part["vault"], part["reason"]) for part in left_out] == [
@@ -239,7 +239,7 @@ async def test_no_request_waits_until_another_vault_is_closed(registry, tmp_path
     handlers = Methods(UnchangedSettings(None), registry, "").handlers()
     await gone(registry, "named")
     assert await answered(handlers) == {"kept": "ready"}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         await (await registry.begin_opening(Settings(), frozenset()))
     assert names(registry) == []
     held.set()

@@ -46,10 +46,13 @@ async def awaited(client: AsyncClient) -> int:
 
 @pytest.fixture
 def notes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The folders of the sample vault that the examples name, indexed with the bundled model."""
-    root = tmp_path / "notes"
-    for folder in ("Areas", "Projects/Sump", "Reference"):
-        shutil.copytree(PROJECT / "tests" / "data" / "vault" / folder, root / folder)
+    """The notes of the sample vault that the examples name, indexed with the bundled model."""
+    root, sample = tmp_path / "notes", PROJECT / "tests" / "data" / "vault"
+    for folder in ("Areas/Garden", "Projects/Sump"):
+        shutil.copytree(sample / folder, root / folder)
+    (root / "Reference").mkdir()
+    for file in (sample / "Reference").glob("E-4*.md"):
+        shutil.copy(file, root / "Reference")
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("VAULTSEEK_MODEL__NAME", "bundled")
     launch.start_daemon([sys.executable, "-m", "vaultseek", "serve"], tmp_path / "daemon.log", 30)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from vaultseek.base.paths import vault_data_directory
+
 NOTES = {f"n{number}.md": f"# Granite {number}\n\nAbout granite and [[n1]].\n" for number in range(30)}
 
 
@@ -33,14 +35,15 @@ DAMAGES = [cut_off, halve, overwrite, replace, Path.unlink]
 
 
 @pytest.mark.fault("B5")
+@pytest.mark.shared_daemon
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 @pytest.mark.parametrize("suffix", ["", "-wal"])
 def test_a_damaged_ledger_is_replaced(
-    daemon, vault, eventually, tmp_path, suffix: str, damage: Callable[[Path], None]
+    daemon, vault, eventually, suffix: str, damage: Callable[[Path], None]
 ) -> None:
     root = daemon.indexed(vault(NOTES))
     pid = daemon.pid()
-    (ledger,) = (tmp_path / "data" / "vaultseek" / "vaults").glob("*/ledger.sqlite")
+    ledger = vault_data_directory(root) / "ledger.sqlite"
     damage(ledger.with_name(ledger.name + suffix))
     for number in range(5):
         asked = daemon.run("search", "granite", "--vault", str(root), "-n", "50", "--json")
@@ -61,7 +64,8 @@ def test_a_damaged_ledger_is_replaced(
 
     def states() -> list[tuple[str, int, int]]:
         vaults = daemon.json("status")["vaults"]  # none while it is being reopened
-        return [(vault["state"], vault["notes"], vault["pending"]) for vault in vaults]
+        ours = [vault for vault in vaults if vault["path"] == str(root)]
+        return [(vault["state"], vault["notes"], vault["pending"]) for vault in ours]
 
     eventually(lambda: states() == [("ready", 35, 0)], "the state after the last comparison")
     assert daemon.pid() == pid

@@ -9,6 +9,11 @@ import pytest
 from vaultseek.base import paths
 from worlds import write_files
 
+RESTARTS = pytest.mark.parametrize(
+    "restarts",
+    [pytest.param(False, marks=pytest.mark.shared_daemon, id="running"), pytest.param(True, id="restarted")],
+)
+
 
 @pytest.fixture
 def two(daemon, tmp_path):
@@ -49,7 +54,7 @@ def test_a_file_where_the_index_should_be(daemon, two, eventually):
     assert daemon.paths("granite", "--vault", "bad") == ["a.md"]
 
 
-@pytest.mark.parametrize("restarts", [False, True], ids=["running", "restarted"])
+@RESTARTS
 @pytest.mark.parametrize("way", ["search inside", "vault add", "without Obsidian"])
 def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, restarts):
     root, renamed = tmp_path / "notes", tmp_path / "elsewhere" / "wiki"
@@ -109,7 +114,7 @@ def test_a_name_that_the_user_chose_stays_when_the_folder_is_renamed(daemon, tmp
     ]
 
 
-@pytest.mark.parametrize("restarts", [False, True])
+@RESTARTS
 def test_a_moved_folder_keeps_its_name(daemon, tmp_path, restarts):
     root, moved = tmp_path / "notes", tmp_path / "up" / "notes"
     write_files(root, {".obsidian/app.json": "{}", "a.md": "granite"})

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -42,15 +43,20 @@ def here(daemon, vault):
     return root
 
 
-async def told(daemon, root, zone, tool, **asked):
-    """Return the text that an agent in ``zone`` receives."""
+@asynccontextmanager
+async def agent(daemon, root, zone):
+    """Yield a function that asks as an agent in ``zone`` and returns the text that it receives."""
     command = ["-m", "vaultseek", "mcp", "--vault", str(root)]
     environment = {**daemon.environment, "TZ": zone}
     server = StdioServerParameters(command=sys.executable, args=command, env=environment, cwd=root)
     async with Client(server) as client:
-        answer = await client.call_tool(tool, asked)
-        assert not answer.is_error, answer.content
-        return answer.content[0].text
+
+        async def told(tool, **asked):
+            answer = await client.call_tool(tool, asked)
+            assert not answer.is_error, answer.content
+            return answer.content[0].text
+
+        yield told
 
 
 @pytest.mark.fault("L5")
@@ -82,25 +88,26 @@ async def test_l5_an_agent_is_told_local_days_and_written_ones_as_they_are(daemo
     day, _, later = ZONES[zone]
     days = {path: f"written 2026-03-16, changed {later}" for path in WRITTEN}
     days |= {"Moment.md": f"written {day}, changed {later}", "Plain.md": f"changed {day}"}
-    context = await told(daemon, here, zone, "context", query="pump")
-    listed = await told(daemon, here, zone, "list_notes", order="path")
-    table = await told(daemon, here, zone, "table", source="pump", columns=["file.ctime", "created"])
-    for path, dates in days.items():
-        search = await told(daemon, here, zone, "search", query=f'pump path:"{path}"')
-        (found,) = (line for line in search.split("\n") if line.startswith(f"- {path}:"))
-        assert f"| {dates}" in found
-        read = await told(daemon, here, zone, "read_note", note=path)
-        assert f"| {dates}" in read
-        assert f"- {path} | {dates}" in listed or f"- {path} | Day | {dates}" in listed
-        (row,) = (line for line in table.split("\n") if line.startswith(f"- {path} "))
-        assert row.endswith(dates)
-    assert "written 2026-03-16" in context
-    assert "- Stated.md | 2026-03-16 | 2026-03-16 |" in table
-    recent = await told(daemon, here, zone, "list_notes")
-    assert [line for line in recent.split("\n") if line.startswith("changed")] == [
-        f"changed {later}",
-        f"changed {day}",
-    ]
+    async with agent(daemon, here, zone) as told:
+        context = await told("context", query="pump")
+        listed = await told("list_notes", order="path")
+        table = await told("table", source="pump", columns=["file.ctime", "created"])
+        for path, dates in days.items():
+            search = await told("search", query=f'pump path:"{path}"')
+            (found,) = (line for line in search.split("\n") if line.startswith(f"- {path}:"))
+            assert f"| {dates}" in found
+            read = await told("read_note", note=path)
+            assert f"| {dates}" in read
+            assert f"- {path} | {dates}" in listed or f"- {path} | Day | {dates}" in listed
+            (row,) = (line for line in table.split("\n") if line.startswith(f"- {path} "))
+            assert row.endswith(dates)
+        assert "written 2026-03-16" in context
+        assert "- Stated.md | 2026-03-16 | 2026-03-16 |" in table
+        recent = await told("list_notes")
+        assert [line for line in recent.split("\n") if line.startswith("changed")] == [
+            f"changed {later}",
+            f"changed {day}",
+        ]
 
 
 @pytest.mark.fault("L5")

@@ -25,9 +25,10 @@ def test_what_was_not_survived_once_is_survived_now(kind):
 
 @pytest.mark.slow
 @pytest.mark.fault("K1", "Invariant 6", "L2")
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.long)], ids=["two", "every"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_l2_no_pattern_takes_long_or_keeps_another_thread_waiting(shape):
-    assert is_survived("matches", [data.encode() for data in costly_matches(shape)])
+def test_l2_no_pattern_takes_long_or_keeps_another_thread_waiting(shape, every):
+    assert is_survived("matches", [data.encode() for data in costly_matches(shape, every=every)])
 
 
 @pytest.mark.slow

@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.errors import ConfigError, UsageError
 from vaultseek.settings.describe import dotted_key, keys
 from vaultseek.settings.load import examine, load, sources, with_overrides
@@ -364,7 +365,7 @@ VALUES = st.recursive(
 KEYS = st.sampled_from([name for name, _ in keys(SearchSettings)]) | st.text(max_size=12)
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_overrides_are_taken_or_refused_in_one_printable_line(overrides: dict[str, object]) -> None:
     try:

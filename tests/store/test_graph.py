@@ -7,9 +7,10 @@ from pathlib import Path
 
 import networkx
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.store.graph import Graph
 from vaultseek.store.ledger import notes
 from worlds import World, write_files
@@ -33,7 +34,7 @@ def change(here: World, step: Mapping[str, Collection[str] | None]) -> None:
 
 
 @pytest.mark.fault("J6")
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(changes, max_size=6))
 def test_changes_one_by_one_equal_a_graph_from_scratch(steps):
     with tempfile.TemporaryDirectory() as folder:

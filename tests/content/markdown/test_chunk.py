@@ -2,9 +2,10 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.base.model import Chunk, Heading, Note, Span, apply_edits
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.embedding_text import passage_text
@@ -140,21 +141,21 @@ def section_of(note: Note, line: int) -> list[Heading]:
 
 
 @given(TEXTS, st.sampled_from([40, 100, 254]))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_chunks_are_sound_for_any_note(text: str, window: int) -> None:
     note = parse(text, "Some note.md")
     assert_sound(note, chunk(note, COUNT, window), COUNT, window)
 
 
 @given(TEXTS, st.sampled_from([40, 100, 254]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_chunks_are_sound_if_counts_do_not_add_up(text: str, window: int) -> None:
     note = parse(text, "Some note.md")
     assert_sound(note, chunk(note, characters, window), characters, window)
 
 
 @given(TEXTS, st.sampled_from([100, 254]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_text_is_lost_without_structure(text: str, window: int) -> None:
     known = parse(text, "a.md")
     note = Note("a.md", "a", lines=known.lines, body_line=known.body_line, code_blocks=known.code_blocks)
@@ -162,7 +163,7 @@ def test_no_text_is_lost_without_structure(text: str, window: int) -> None:
 
 
 @given(TEXTS)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_code_of_the_chunks_is_the_code_of_the_note(text: str) -> None:
     note = parse(text, "a.md")
     lines = {line for code in note.code_blocks for line in range(code.line, code.end_line + 1)}
@@ -186,7 +187,7 @@ def outline(sections: list[tuple[int, int, int]]) -> list[list[str]]:
 
 
 @given(SECTIONS, st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_longer_section_changes_no_other_chunk(
     sections: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:
@@ -202,7 +203,7 @@ def test_a_longer_section_changes_no_other_chunk(
 
 
 @given(SECTIONS, st.data())
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_a_shorter_section_changes_other_chunks_only_by_joining_them(
     sections: list[tuple[int, int, int]], data: st.DataObject
 ) -> None:

@@ -3,9 +3,10 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.base.model import Chunk, apply_edits
 from vaultseek.content.markdown.chunk import chunk
 from vaultseek.content.markdown.parse import parse
@@ -264,7 +265,7 @@ TEXTS = st.lists(PIECES | st.text(max_size=8), max_size=60).map("".join)
 
 
 @given(TEXTS, st.sampled_from([8, 40, 254]))
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_any_note_is_rendered_with_the_way_back(text: str, window: int) -> None:
     note = parse(text, "a.md")
     rendered = {

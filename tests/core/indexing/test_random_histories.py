@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from examples import examples
 from keyword_answers import hits_of
 from vaultseek.core.indexing.audit import Audit, audit
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -223,9 +224,7 @@ class Life(RuleBasedStateMachine):
         assert set(self.worker.collections.get(NOTES, {})) == set(ledger.notes.ids())
 
 
-Life.TestCase.settings = settings(
-    max_examples=30, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Life.TestCase.settings = examples(30, stateful_step_count=40, suppress_health_check=list(HealthCheck))
 TestLife = Life.TestCase
 
 

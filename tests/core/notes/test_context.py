@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from semantic_here import index_here
 from vaultseek.base.text import tokens
 from vaultseek.core.notes.context import pack_context
@@ -62,7 +63,7 @@ def test_passages_have_their_note_heading_lines_and_day(packed: Open):
 
 
 @given(budget=st.integers(200, 3000))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_it_never_takes_more_than_the_budget(pack_long: Pack, budget: int):
     answer = pack_long("which pump leaks", budget)
     assert answer["tokens"] == tokens(answer["text"]) <= budget
@@ -122,7 +123,9 @@ BLOCKS: Mapping[str, tuple[str, Sequence[str]]] = {
 """Blocks that are included entirely or not at all, each with its visible text from beginning to end."""
 
 
-def test_blocks_come_whole_or_not_at_all(packed: Open):
+@pytest.mark.parametrize("each", [4, pytest.param(1, marks=pytest.mark.long)])
+def test_blocks_come_whole_or_not_at_all(packed: Open, each: int):
+    """Each note is packed with all budgets, or with each fourth, which differ from note to note."""
     chance = random.Random(7)
     kinds = {f"{number}.md": chance.sample(sorted(BLOCKS), chance.randint(1, 6)) for number in range(40)}
     notes: dict[str, str] = {}
@@ -131,8 +134,9 @@ def test_blocks_come_whole_or_not_at_all(packed: Open):
         notes[name] = f"\n\n{filler}\n\n".join(["# Mill", *(BLOCKS[kind][0] for kind in own), "End."])
     pack = packed(notes)
     was_cut = False
-    for name, own in kinds.items():
-        for budget in range(200, 700, 25):
+    budgets = range(200, 700, 25)
+    for number, (name, own) in enumerate(kinds.items()):
+        for budget in budgets[number % each :: each]:
             answer = pack(f"path:{name} {chance.choice(['pump', 'mill', 'open it', 'end'])}", budget)
             was_cut = was_cut or any(passage["cut"] for passage in answer["passages"])
             for kind in own:

@@ -7,9 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.content.markdown.parse import parse
 from vaultseek.content.markdown.resolve import Names
 from vaultseek.content.markdown.spelling import linkable_heading
@@ -65,7 +66,7 @@ def resolved(files: Mapping[str, str]) -> dict[str, list[str | None]]:
     }
 
 
-@settings(max_examples=30)
+@examples(30)
 @given(
     st.lists(st.lists(LINKS, max_size=4), min_size=6, max_size=6),
     st.sampled_from([*FILES, "x", "y"]),

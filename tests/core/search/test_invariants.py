@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from semantic_here import WorkerHere, open_vault
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.library import index_vault
@@ -133,7 +134,7 @@ wishes = st.fixed_dictionaries(
 ).map(lambda wished: with_overrides(SearchSettings(recency=RecencySettings()), wished))
 modes = st.sampled_from(["hybrid", "keyword", "semantic"])
 limits_ = st.integers(1, 30)
-few = settings(max_examples=60, deadline=None)
+few = examples(60)
 
 
 @few

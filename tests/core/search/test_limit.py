@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from semantic_here import index_here
 from vaultseek.core.indexing.open_vault import OpenVault
 from vaultseek.core.search.pipeline import Searcher
@@ -54,7 +55,7 @@ def _own_directories() -> None:
     temporary folder."""
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(
     words=st.lists(st.sampled_from(WORDS_OF_NOTES), min_size=1, max_size=6),
     mode=st.sampled_from(["hybrid", "hybrid", "keyword", "semantic"]),

@@ -20,7 +20,6 @@ from vaultseek.store.ledger.opens import Open
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"
 FIRST = 3
-TITLES = 30
 
 Search = Callable[..., list[str]]
 
@@ -86,10 +85,11 @@ def typing(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
         index.close()
 
 
-def test_a_note_whose_title_is_typed_never_leaves_the_first_three_once_it_has_come(sample):
+@pytest.mark.parametrize("titles", [10, pytest.param(30, marks=pytest.mark.long)])
+def test_a_note_whose_title_is_typed_never_leaves_the_first_three_once_it_has_come(sample, titles):
     rows = sample.index.ledger.notes.by_id(sample.index.ledger.notes.ids()).values()
     spread = sorted(rows, key=lambda row: row.path)
-    for row in spread[:: len(spread) // TITLES][:TITLES]:
+    for row in spread[:: len(spread) // titles][:titles]:
         come = False
         for end in range(1, len(row.title) + 1):
             first = sample(row.title[:end])[:FIRST]

@@ -1,9 +1,10 @@
 """A note for the page, and the part that is shown."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.doors.ui.api import NODES, Place, answer_graph
 from vaultseek.doors.ui.reader import (
     LINE_CHARS,
@@ -143,7 +144,7 @@ async def test_a_line_that_is_too_long_is_cut_around_the_match():
     assert len(note["html"]) < RENDERED_CHARS
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.integers(1, 3 * LINE_CHARS), st.integers(1, 3 * LINE_CHARS))
 def test_the_piece_of_a_line_has_its_column(length, column):
     line = "x" * length
@@ -153,7 +154,7 @@ def test_the_piece_of_a_line_has_its_column(length, column):
     assert ("^" in piece) == ("^" in marked)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.integers(0, RENDERED_CHARS), min_size=1, max_size=12), st.integers(1, 12))
 async def test_the_line_asked_for_is_always_shown(lengths, line):
     text = "\n".join("x" * length for length in lengths)

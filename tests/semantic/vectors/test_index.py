@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from daemons import eventually
+from examples import examples
 from vaultseek.base import limits
 from vaultseek.errors import IndexDamaged
 from vaultseek.semantic.vectors import index as vectors_index
@@ -211,7 +212,7 @@ def test_what_was_written_last_takes_the_place_of_nothing_nearer(way: Opener) ->
         assert notes_of(index.search(vector, 20)) == brute_force(stored, vector, 20)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.data())
 def test_any_history_of_writes_gives_what_a_dictionary_gives(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
@@ -414,22 +415,20 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
 
 
 @pytest.mark.fault("B4")
-@pytest.mark.parametrize("damage", DAMAGES)
-def test_any_change_of_the_files_of_chroma_is_noticed(
-    tmp_path: Path, counted: type[Counted], damage: str
-) -> None:
+def test_any_change_of_the_files_of_chroma_is_noticed(tmp_path: Path, counted: type[Counted]) -> None:
     stored = entries(unit(500))
     index = VectorIndex(tmp_path, "chunks", counted)
     index.apply(stored)
     propose(index)
-    close(index)
-    (folder,) = tmp_path.glob("*.proposals")
-    DAMAGES[damage](folder)
-    again = VectorIndex(tmp_path, "chunks", counted)
-    propose(again)
-    assert counted.written == 1000
-    assert notes_of(again.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
-    again.end()
+    for times, (name, damage) in enumerate(DAMAGES.items(), 2):
+        close(index)
+        (folder,) = tmp_path.glob("*.proposals")
+        damage(folder)
+        index = VectorIndex(tmp_path, "chunks", counted)
+        propose(index)
+        assert counted.written == 500 * times, name
+        assert notes_of(index.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9), name
+    index.end()
 
 
 @pytest.mark.fault("B4")
@@ -477,21 +476,21 @@ def close(index: VectorIndex) -> None:
     proposals_of._thread.join()
 
 
-@pytest.mark.parametrize("damage", ["displaced", "other"])
 def test_an_index_that_does_not_find_what_a_scan_finds_is_filled_again(
-    tmp_path: Path, counted: type[Counted], damage: str
+    tmp_path: Path, counted: type[Counted]
 ) -> None:
     stored = entries(unit(500))
     index = VectorIndex(tmp_path, "chunks", counted)
     index.apply(stored)
     propose(index)
-    close(index)
     assert counted.written == 500
-    (folder,) = tmp_path.glob("*.proposals")
-    {"other": with_other_vectors, "displaced": displace_rows}[damage](folder)
-    proposals.seal(folder)
-    again = VectorIndex(tmp_path, "chunks", counted)
-    propose(again)
-    assert counted.written == 1000
-    assert notes_of(again.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
-    again.end()
+    for times, damage in enumerate((displace_rows, with_other_vectors), 2):
+        close(index)
+        (folder,) = tmp_path.glob("*.proposals")
+        damage(folder)
+        proposals.seal(folder)
+        index = VectorIndex(tmp_path, "chunks", counted)
+        propose(index)
+        assert counted.written == 500 * times, damage
+        assert notes_of(index.search(stored.vectors[3], 9)) == brute_force(stored, stored.vectors[3], 9)
+    index.end()

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.errors import IndexDamaged, WorkerUnavailable
 from vaultseek.semantic.vectors import index as vectors_index
 from vaultseek.semantic.vectors import matrix as matrix_module
@@ -55,7 +56,7 @@ def expected(stored: VectorBatch, vector: np.ndarray, k: int, allowed: set[int] 
     return hits
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.data())
 def test_a_scan_by_codes_is_exact(data: st.DataObject) -> None:
     draw = data.draw

@@ -5,9 +5,10 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.base import limits
 from vaultseek.errors import FrameLost, FrameTooLarge
 from vaultseek.semantic.worker import pipe
@@ -50,7 +51,7 @@ def test_noise_is_refused(noise: bytes) -> None:
 
 
 @given(st.data())
-@settings(max_examples=500)
+@examples(500)
 def test_a_damaged_frame_is_refused_or_read(data: st.DataObject) -> None:
     whole = pipe.pack({"id": 1, "text": "x"}, [np.arange(6, dtype=np.float32).reshape(2, 3)])
     damaged = bytearray(whole)

@@ -249,7 +249,7 @@ async def test_a_shard_whose_vectors_come_later_is_searched_by_meaning_then(sear
         await late.rescan()
         assert await counts() == (40, 0, 80)
         await embed(vault)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await wait_for_vectors()
             while await counts() != (40, 40, 0):
                 await asyncio.sleep(0.02)

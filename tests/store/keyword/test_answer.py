@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from keyword_answers import hits_of
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
 
@@ -63,7 +64,7 @@ def test_an_answer_without_notes(index: KeywordIndex) -> None:
         assert answer.passages([1]) == {}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.sampled_from(["red", "tea", "kettle", "sky"]), min_size=1, max_size=4), st.integers(1, 5))
 def test_a_shorter_answer_is_the_beginning_of_a_longer_one(
     tmp_path_factory: pytest.TempPathFactory, words: list[str], k: int

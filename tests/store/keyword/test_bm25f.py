@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from keyword_answers import KeywordHit, hits_of
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.bm25f import FIELD_B, FIELD_WEIGHTS, K1
@@ -106,7 +107,7 @@ def chunk_formula(query: list[str], vault: dict[int, KeywordDocument]) -> dict[s
     return scores
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     batches,
     queries,

@@ -4,9 +4,10 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.index import KeywordDocument, KeywordIndex
 from vaultseek.store.keyword.snapshot import Snapshot
@@ -32,7 +33,7 @@ def test_one_typo_is_one_edit(one: str, other: str) -> None:
     assert is_one_edit(one, other) == (other in edits(one))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.sets(st.text(alphabet="abcé", min_size=3, max_size=8), max_size=30),
     st.text(alphabet="abcé", min_size=4, max_size=8),
@@ -47,7 +48,7 @@ def test_every_word_one_typo_away_is_found(vault: set[str], word: str) -> None:
     assert terms == {w for w in folded if is_one_edit(w, word.replace("é", "e"))}
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(
     st.lists(st.lists(st.text(alphabet="abcé", min_size=1, max_size=4), max_size=12), min_size=1, max_size=4),
     st.text(alphabet="abc", min_size=1, max_size=2),

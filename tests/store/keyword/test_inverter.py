@@ -5,9 +5,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from keyword_dump import dump
 from vaultseek.store.keyword.analysis import Analyzer, LanguageRules
 from vaultseek.store.keyword.index import KeywordChunk, KeywordDocument, KeywordIndex
@@ -35,7 +36,7 @@ def contains(value: list[str], phrase: list[str]) -> bool:
     return any(value[at : at + len(phrase)] == phrase for at in range(len(value) - len(phrase) + 1))
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(notes, st.lists(st.sampled_from(["red", "green", "blue"]), min_size=1, max_size=4), st.integers(1, 6))
 def test_a_phrase_is_found_where_its_words_follow_each_other(
     vault: list[tuple[list[str], list[list[str]], list[list[str]]]], phrase: list[str], batch: int

@@ -7,9 +7,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from keyword_answers import hits_of
 from vaultseek.store.keyword.analysis import LanguageRules
 from vaultseek.store.keyword.bm25f import FIELD_B, K1
@@ -74,7 +75,7 @@ def expected(query: list[str], vault: dict[int, Note], number: int) -> float:
     return total
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(batches, queries)
 def test_words_near_each_other_count_by_the_formula(
     changes: list[tuple[dict[int, Note], set[int]]], query: list[str]

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from notes_and_queries import NOTE, PATH, QUERY
 from vaultseek.base.text import fold
 from vaultseek.content.query.filters import Filter, matches
@@ -113,7 +114,7 @@ def test_a_pattern_misses_no_text(text, data):
         connection.close()
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(PATH, NOTE, min_size=1, max_size=5), st.lists(QUERY, min_size=5, max_size=12))
 def test_filters_admit_what_reading_every_note_admits(notes, queries):
     with (
