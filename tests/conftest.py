@@ -14,7 +14,7 @@ from worlds import World, own_directories, until, write_files
 
 # Examples have no deadline, because their time depends on the machine; benchmarks measure time. The examples
 # are the same in every run, so that only a change makes a test fail; ``--hypothesis-profile random`` tries
-# different ones. ``scripts/test`` tries two fifths of the examples, ``--quick`` a quarter; ``--long`` tries all.
+# different ones. ``scripts/test`` tries two fifths of the examples, ``--quick`` a quarter, ``--long`` all.
 hypothesis.settings.register_profile("vaultseek", deadline=None, derandomize=True, max_examples=40)
 hypothesis.settings.register_profile("long", deadline=None, derandomize=True, max_examples=100)
 hypothesis.settings.register_profile("quick", deadline=None, derandomize=True, max_examples=25)

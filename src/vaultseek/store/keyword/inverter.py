@@ -187,7 +187,7 @@ def invert(
             np.uint32
         ),
         first_chunks=run_starts(chunk_counts).astype(np.uint32),
-        chunk_lengths=_chunk_lengths(texts, word_counts),
+        chunk_lengths=_chunk_lengths(texts, text_lengths),
         chunk_ids=Strings.of(chunk.id.encode() for document in documents for chunk in document.chunks),
         vocabulary=Strings.of(vocabulary),
         first_rows=first_rows,
