@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT: Final = -1.0
 """Marker that stands for the client's own timeout."""
 NEVER_REPEATED = ("shutdown",)
-"""Methods that are not sent again after a reconnect: a second ``shutdown`` would end the new daemon."""
+"""Methods that are not called again after a reconnect: a second ``shutdown`` would end the new daemon."""
 
 
 class Answer:

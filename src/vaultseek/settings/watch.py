@@ -154,7 +154,7 @@ def read_registry() -> RegisteredVaults:
 
 
 def write_registry(registry: RegisteredVaults) -> None:
-    """Replace the registry file atomically. Raises OSError and leaves the old file unchanged."""
+    """Replace the registry file atomically. On failure, raises OSError and leaves the old file unchanged."""
     file = registry_file()
     paths.private_directory(file.parent)
     data = {

@@ -89,7 +89,7 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound, which is ``no_note`` itself if ``name`` contains no hash or colon.
+    If nothing is found, raises NotFound; if ``name`` contains no hash or colon, raises ``no_note``.
     """
     from vaultseek.doors.addresses import part, readings
 

@@ -105,8 +105,8 @@ class Terminal:
     def tabled(
         self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
     ) -> list[str]:
-        """Return the lines of a table; if the screen is too narrow, the last columns of each row continue
-        below it."""
+        """Return the lines of a table; if the screen is too narrow, the last columns of each row continue on
+        the lines below the row."""
         cells = _aligned(rows, right)
         parts = self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
         lines = []
@@ -118,8 +118,8 @@ class Terminal:
         return lines
 
     def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
-        """Return the lines of a table if the screen is wide enough; otherwise, format each row like
-        ``listed``."""
+        """Return the lines of a table if the screen is wide enough; otherwise, the lines of each row as
+        formatted by ``listed``."""
         lines = [margin + line for line in table(rows)]
         if not self.screen or max(map(_visible_width, lines), default=0) <= self.width:
             return lines

@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class NoteDocument(TextDocument):
-    """An open document, whose lines, unlike those of pygls, do not end at any other Unicode separators."""
+    """An open document whose lines end only at LF, CR LF or CR; pygls also splits at other separators."""
 
     @property
     def lines(self) -> Sequence[str]:
@@ -52,7 +52,7 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """One version of a document's text, as lines without line endings; converts positions from and to the
+    """One version of a document's text, as lines without line endings. It converts positions from and to the
     client's units."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:

@@ -24,12 +24,13 @@ TEXTS_KEPT = 64
 """Maximum number of open documents whose parsed text is kept."""
 
 DRAFT = "Untitled.md"
-"""Path that stands for a document without a file when its links are written."""
+"""Path used for a document without a file when links are written in it."""
 Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
 class Spot(NamedTuple):
-    """A file in a vault: the vault's folder, the path within it, and the folder as spelled by the client."""
+    """A file in a vault: the vault's folder, the file's path in the vault, and the folder as spelled by the
+    client."""
 
     root: str
     path: str
@@ -238,7 +239,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return a dict from path to URI and text, for a vault's open notes."""
+        """Return a dict from path to a pair of URI and text, for a vault's open notes."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)

@@ -15,8 +15,8 @@ from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
-"""Editors that drop symbols whose names lack letters of the query. In these editors, each name begins with
-the query."""
+"""Editors that drop symbols whose names lack letters of the query. For these, each name is prefixed with the
+query."""
 RESULTS = 50
 RECENT_NOTES = "ext:md"
 """Query that lists all notes, most recently modified first."""

@@ -150,7 +150,7 @@ class Arithmetic(Answer):
     name: float
     """Gain of a note whose name matches the query."""
     opened: float
-    """Gain of a note that was opened before from the results of this query, or is pinned to the query."""
+    """Gain of a note that is pinned to this query, or was opened from its results in the past."""
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
@@ -529,7 +529,7 @@ class Link(Answer):
     column: NotRequired[int | None]
     """Column at which the link begins, counted from 1."""
     end_column: NotRequired[int | None]
-    """Column just after the end of the link, on the same line."""
+    """Column just after the end of the link, which is on the same line."""
 
 
 class OutgoingLink(Link, Judged):
@@ -561,7 +561,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The result of a report that a note was opened, or that an agent was given an answer."""
+    """The result of reporting that a note was opened or that an agent was given an answer."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
@@ -704,8 +704,8 @@ class Hub(Linked):
 
 
 class Bridge(Linked):
-    """A note that connects other notes; ``share`` is the estimated share of the shortest paths that pass
-    through it."""
+    """A note that connects other notes; ``share`` is the estimated fraction of shortest paths passing through
+    the note."""
 
     share: float
 
@@ -744,7 +744,7 @@ class Node(About):
 class Overview(OfVault):
     """The link structure of a vault; each list is sorted in descending order.
 
-    ``orphans`` counts notes without backlinks, ``isolated`` counts notes without any links. ``truncated``
+    ``orphans`` counts notes without backlinks, and ``isolated`` counts notes without any links. ``truncated``
     lists notes with so many links that some were not read. ``nodes`` and ``edges`` are present if requested;
     an edge is a pair of indices into ``nodes``.
     """
@@ -1023,8 +1023,8 @@ _NamedBy = TypedDict(
 
 
 class Item(_NamedBy, Answer):
-    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of name in ``text``, or
-    ``operator`` if ``text`` is the name of a filter."""
+    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of its name in ``text``;
+    for a filter of a query, it is ``operator``."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
@@ -1124,7 +1124,7 @@ class NamedNote(Answer):
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, from 1."""
+    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, 1-based."""
 
     line: int
     column: int
@@ -1142,7 +1142,7 @@ class Mentioned(OfVault):
 
 
 class ProposedEdit(Answer):
-    """An edit that replaces the text ``old`` in a line by ``new``."""
+    """An edit that replaces the text ``old`` in a line with ``new``."""
 
     path: str
     line: int

@@ -60,7 +60,7 @@ class Authenticator:
     """Reader of each connection's first message; passes admitted connections to ``add_client``.
 
     A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
-    Any additional connection closes the oldest of these, so that a silent client cannot keep others out.
+    Each further connection closes the oldest one being read, so that a silent client cannot keep others out.
     Other protocols, such as HTTP from a web page, get no answer at all.
     """
 

@@ -13,7 +13,8 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder that exist if an agent is installed, each with the folder for its skills."""
+"""Folders in the home folder that show that an agent is installed, with the folder for that agent's
+skills."""
 
 
 @click.command()
