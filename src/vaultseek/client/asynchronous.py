@@ -92,7 +92,8 @@ class AsyncClient(AsyncMethods):
     async def call(
         self, method: str, params: JSON | None = None, *, timeout: float | None = DEFAULT_TIMEOUT
     ) -> Any:
-        """Return the daemon's answer to ``method``. Arguments and errors are as for ``Client.call``."""
+        """Return the daemon's answer to ``method``. Arguments and errors are the same as for
+        ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
             from vaultseek.protocol.messages.check import check_answer, check_request

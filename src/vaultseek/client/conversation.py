@@ -58,7 +58,7 @@ class Notification:
 
 
 class Conversation:
-    """The protocol state of one connection, which produces frames to send and parses received bytes.
+    """The protocol state of one connection. It produces frames to send and parses received bytes.
 
     ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
     owner of the socket, when the connection can no longer be used.

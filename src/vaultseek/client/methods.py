@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RENAMED = {"note": "path", "text": "prefix"}
-"""Python names of positional parameters whose names in the protocol are different."""
+"""Python names of positional parameters whose protocol names differ."""
 
 
 class Methods:

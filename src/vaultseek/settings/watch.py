@@ -66,7 +66,7 @@ class SettingsFile:
         return self._on_disk() != self._versions
 
     def changed(self) -> Settings | None:
-        """Read the settings again if a file has changed since the last read; otherwise return None. Raises
+        """Return newly read settings if a file has changed since the last read, otherwise None. Raises
         ConfigError."""
         before = self._versions
         if not self.has_changed():

@@ -136,8 +136,8 @@ SHARED_FLAGS = {
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
-"""Flags of every command that calls the daemon. Each maps to an attribute of the invocation, and the value to
-set."""
+"""Flags of every command that calls the daemon. Each maps to a pair: an attribute of the invocation, and the
+value to set."""
 # An excluded word of the query, such as -draft, -tag:old or -"a phrase", but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
 

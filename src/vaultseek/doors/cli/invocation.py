@@ -94,7 +94,7 @@ def current_folder() -> str:
 
 
 def vault_argument(vault: str) -> str:
-    """Return a vault in the form that the daemon expects: a path is made absolute, a single word is
+    """Return a vault in the form that the daemon expects: a path is made absolute, and a single word is left
     unchanged.
 
     The daemon treats a single word first as a vault's name, then as a subfolder of the current folder.

@@ -73,7 +73,7 @@ class Terminal:
         return cut(text, columns) if self.screen else text
 
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
-        """Return lines that contain the parts side by side; on a screen, they are wrapped to its width.
+        """Return lines that contain the parts side by side; on a screen, long lines are wrapped.
 
         A part is broken, at its spaces, only if the part is longer than a line.
         """

@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
-    """Yield the blocks of a note that have no id. A block's text always gets the same id."""
+    """Yield the blocks of a note that have no id. Blocks with the same text get the same id."""
     if text.has_open_properties:
         return
     note = text.note

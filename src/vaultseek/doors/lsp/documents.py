@@ -70,8 +70,8 @@ class Text:
 
     @property
     def has_open_properties(self) -> bool:
-        """True if the user is writing properties and has not closed the frontmatter yet, so that the
-        properties are parsed as text."""
+        """True if the user is writing properties and has not closed the frontmatter yet; they are then parsed
+        as text."""
         return self.note.body_line == 1 and any(problem.code in REJECTED for problem in self.note.problems)
 
     @cached_property

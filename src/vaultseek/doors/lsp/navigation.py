@@ -44,7 +44,7 @@ async def definition(
 async def document_links(
     session: Session, spot: Spot, text: Text, params: types.DocumentLinkParams
 ) -> list[types.DocumentLink]:
-    """Return all links in a note that have a target."""
+    """Return the links in a note whose targets exist."""
     links = [link for link in text.note.links if link.place]
     return [
         types.DocumentLink(

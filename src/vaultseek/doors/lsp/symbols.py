@@ -58,7 +58,8 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folder of each result's vault, as spelled by the client, keyed by the folder's real path."""
+    """Return a dict from the real folder of each result's vault to a `Spot` with the folder as the client
+    spells it."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 

@@ -49,8 +49,8 @@ class Notes:
             raise await self._no_note(params["note"], vault, error) from None
 
     async def status(self, vault: str | None) -> JSON:
-        """Return the status of the daemon and of ``vault`` or, if it is None, of all vaults that the server
-        may show."""
+        """Return the status of the daemon and of ``vault`` or, if ``vault`` is None, of all vaults that the
+        server may show."""
         answer = await self._answer("index/status", {}, vault)
         self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer

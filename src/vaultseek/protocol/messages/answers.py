@@ -150,7 +150,7 @@ class Arithmetic(Answer):
     name: float
     """Gain of a note whose name matches the query."""
     opened: float
-    """Gain of a note that is pinned to this query, or was opened from its results in the past."""
+    """Gain of a note that is pinned to this query, or was opened from the query's results in the past."""
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
@@ -158,7 +158,7 @@ class Arithmetic(Answer):
 
 
 class Successor(Answer):
-    """A note that replaces another one."""
+    """A note that replaces another note."""
 
     path: str
     title: str
@@ -169,9 +169,8 @@ class Currency(Answer):
     replaces."""
 
     state: str
-    """``superseded``: replaced by other notes, or declared outdated in its own text; ``stale``: past the date
-    up to which it is valid; ``struck``: the line shown is struck out; ``successor``: the note replaces
-    another result."""
+    """``superseded``: replaced by other notes, or declared outdated in its own text; ``stale``: past its
+    expiry date; ``struck``: the line shown is struck out; ``successor``: the note replaces another result."""
     by: list[Successor]
     """The last note of each chain of successors; if all chains lead back to the note, its direct
     successors."""
@@ -529,7 +528,7 @@ class Link(Answer):
     column: NotRequired[int | None]
     """Column at which the link begins, counted from 1."""
     end_column: NotRequired[int | None]
-    """Column just after the end of the link, which is on the same line."""
+    """Column just after the link, on the same line."""
 
 
 class OutgoingLink(Link, Judged):
@@ -823,8 +822,8 @@ class StaleItem(Titled):
     """A note that needs attention, and the reason.
 
     ``kind`` is ``circle``: this note and another note claim to supersede each other; ``missing``: the note's
-    successor is missing; ``past_date``: the note is past the date up to which it is valid; or ``link``: the
-    note's line ``line`` links to ``target``, which is superseded.
+    successor is missing; ``past_date``: the note is past its expiry date; or ``link``: the note's line
+    ``line`` links to ``target``, which is superseded.
     """
 
     kind: str
@@ -950,7 +949,7 @@ class TableColumn(Answer):
 
 
 class TableRow(Judged):
-    """A file and its value in each column; dates are ISO 8601 in local time, links are as written."""
+    """A file and its value in each column; dates are ISO 8601 in local time, and links are as written."""
 
     path: str
     title: str
@@ -1059,7 +1058,7 @@ class Completions(OfVault):
 
 
 class Similar(Answer):
-    """A note with a name similar to a missing note's name, and the target to write in a link to the note."""
+    """A note with a name similar to a missing note's name, and the target to write in a link to this note."""
 
     text: str
     path: str

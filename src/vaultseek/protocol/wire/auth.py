@@ -40,7 +40,8 @@ class TokenVerifier(Protocol):
     where: str
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return the admission for a client with these ``initialize`` parameters, or None to refuse it."""
+        """Return the admission for a client with these ``initialize`` parameters, or None to refuse the
+        client."""
 
 
 class LoopbackVerifier:
@@ -52,7 +53,7 @@ class LoopbackVerifier:
         self._secrets = secrets
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return the admission if the token is right, or None."""
+        """Return the admission if the token is right, otherwise None."""
         return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
 
 

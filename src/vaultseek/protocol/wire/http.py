@@ -41,7 +41,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the time limit for the first request, and refuse the oldest waiting connection if there are
-        too many."""
+        too many connections."""
         super().connection_made(transport)
         self._await_request()
         served: list[BoundedProtocol] = []

@@ -13,8 +13,7 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder that show that an agent is installed, with the folder for that agent's
-skills."""
+"""Pairs, in the home folder: folders that show that an agent is installed, and the folder for its skills."""
 
 
 @click.command()

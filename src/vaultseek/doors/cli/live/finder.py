@@ -188,8 +188,7 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. Return False if the answer takes long and a different query is typed in the
-        meantime."""
+        """Wait for the answer. Return False if a different query is typed before a slow answer arrives."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())
