@@ -1,8 +1,8 @@
 """Additions by other packages: commands, settings, parts of the daemon and checks.
 
-Each installed package in ``PACKAGES`` has a table ``ADDS`` that lists, for each extension point (``port``),
-the package's additions by name, as ``module:attribute``. An addition is imported when it is first used, so
-listing it costs nothing at start-up.
+Each installed package in ``PACKAGES`` has a table ``ADDS``. For each extension point (``port``), the table
+maps the names of the package's additions to ``module:attribute``. An addition is imported when it is first
+used, so listing it costs nothing at start-up.
 """
 
 from collections.abc import Mapping

@@ -41,7 +41,7 @@ OnDisconnect = Callable[[], object]
 
 
 class AsyncClient(AsyncMethods):
-    """A connection to the daemon for one event loop, opened on entry or on first use.
+    """A connection to the daemon for one event loop, opened by ``async with`` or by the first call.
 
     A cancelled call is also cancelled in the daemon. Notifications are passed to ``on_notification`` as they
     arrive. With ``agent``, answers exclude everything hidden from agents. After a restart of the daemon, the
@@ -92,7 +92,8 @@ class AsyncClient(AsyncMethods):
     async def call(
         self, method: str, params: JSON | None = None, *, timeout: float | None = DEFAULT_TIMEOUT
     ) -> Any:
-        """Return the daemon's answer to ``method``, with the same arguments and errors as ``Client.call``."""
+        """Return the daemon's answer to ``method``. Arguments and errors are the same as for
+        ``Client.call``."""
         seconds = self._timeout if timeout == DEFAULT_TIMEOUT else timeout
         if self._validate:
             from vaultseek.protocol.messages.check import check_answer, check_request
@@ -278,6 +279,6 @@ class OnDemand:
 def on_demand(start: Callable[[], object], name: str, *, agent: bool = False) -> OnDemand:
     """Return a client that starts the daemon on demand, with this ``name`` in the daemon's log.
 
-    ``start`` is called in a thread. With ``agent``, the answers are for an agent.
+    ``start`` is called in a thread. With ``agent``, answers exclude everything hidden from agents.
     """
     return OnDemand(AsyncClient(name=name, agent=agent), partial(asyncio.to_thread, start))

@@ -15,7 +15,7 @@ class Client(Caller, Methods):
     If the daemon was restarted between two calls, the next call reconnects. ``timeout`` is the maximum
     duration of a call in seconds, or None for no limit. ``server`` is the daemon's answer to ``initialize``.
     ``socket_path`` is the daemon's socket, or the address file of its TCP port. With ``validate``, every
-    request and answer is checked against the protocol's schema, which imports pydantic.
+    request and answer is checked against the protocol's schema; this imports pydantic.
 
     Raises NotRunning if no daemon is running, Busy if the daemon has too many clients, and Unavailable if it
     does not answer.

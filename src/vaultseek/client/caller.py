@@ -41,7 +41,7 @@ NOTIFICATIONS_KEPT = 1000
 
 
 class Caller:
-    """A connection to the daemon that calls methods by name; a ``Client`` without typed methods.
+    """A connection to the daemon on which methods are called by name: a ``Client`` without typed methods.
 
     Raises NotRunning if no daemon is running, Busy if the daemon has too many clients, and Unavailable if it
     does not answer.

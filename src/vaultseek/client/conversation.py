@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_TIMEOUT: Final = -1.0
 """Marker that stands for the client's own timeout."""
 NEVER_REPEATED = ("shutdown",)
-"""Methods that are not sent again after a reconnect: a second ``shutdown`` would end the new daemon."""
+"""Methods that are not called again after a reconnect: a second ``shutdown`` would end the new daemon."""
 
 
 class Answer:
@@ -58,7 +58,7 @@ class Notification:
 
 
 class Conversation:
-    """The protocol state of one connection, which produces frames to send and parses received bytes.
+    """The protocol state of one connection. It produces frames to send and parses received bytes.
 
     ``ids`` outlives the connection, so that an id is never used twice. ``broken`` is set, here or by the
     owner of the socket, when the connection can no longer be used.

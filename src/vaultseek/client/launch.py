@@ -25,7 +25,7 @@ _OPEN_LOG = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW
 
 
 def start_daemon(command: Sequence[str], log: Path, deadline: float) -> None:
-    """Run ``command`` in the background; return when a daemon answers, even one started by another process.
+    """Run ``command`` in the background; return when a daemon answers, even if another process started it.
 
     The daemon's output is appended to ``log`` (mode 0600). ``deadline`` is a timeout in seconds. If the
     daemon exits, raises ConfigError or Unavailable with its last line of output; raises Unavailable if it

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RENAMED = {"note": "path", "text": "prefix"}
-"""Python names of positional parameters that have other names in the protocol."""
+"""Python names of positional parameters whose protocol names differ."""
 
 
 class Methods:
@@ -20,8 +20,8 @@ class Methods:
     ``vault`` is the name or absolute folder of a vault; ``cwd`` is the client's working directory as an
     absolute path; if neither is given, the only configured vault is used. Parts of the answer that are not
     ready after ``deadline_ms`` milliseconds are left out and listed in ``partial``. ``supersedes`` is the id
-    of an earlier request from this client to be cancelled. ``timeout``, in seconds, replaces the client's own
-    timeout; None waits indefinitely.
+    of this client's earlier request, which is then cancelled. ``timeout``, in seconds, replaces the client's
+    own timeout; None waits indefinitely.
 
     Every method raises the error from ``vaultseek.errors`` with which the daemon answers: UsageError for
     wrong parameters, VaultMissing for a missing vault, Cancelled if there is no answer in time, and
@@ -56,4 +56,4 @@ for _name, _entry in METHODS.items():
         setattr(Methods, _python, _method(_name, *_positional))
 
 AsyncMethods = Methods
-"""The protocol's methods for the asyncio client, whose results must be awaited."""
+"""The protocol's methods for the asyncio client. Their results must be awaited."""

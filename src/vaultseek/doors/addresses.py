@@ -1,4 +1,4 @@
-"""Addresses of notes, of headings or blocks in them, and of line ranges. No I/O."""
+"""Addresses of notes, and of headings, blocks and line ranges in notes. No I/O."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ _WIKILINK = re.compile(r"!?\[\[([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 class Address(NamedTuple):
     """A note's name and a part of the note: the ``anchor`` after a ``#``, or lines, 1-based and inclusive.
 
-    For a block, the lines are the containing passage's, and ``line`` is the block's own line.
+    For a block, the lines cover the passage that contains the block; ``line`` is the block's own line.
     """
 
     note: str

@@ -75,8 +75,8 @@ def described_fields(model: Model) -> Mapping[str, FieldInfo]:
 
 @cache
 def field_docstrings(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return, for each class in a module, the docstrings of its fields, including fields inherited within the
-    module.
+    """Return a dict from each class in a module to its fields' docstrings, including fields inherited within
+    the module.
 
     pydantic would read the source on every import, and would ignore the bases of a ``TypedDict``.
     """
@@ -114,7 +114,7 @@ def by_usual_names(values: Any, model: Model) -> Any:
 
 
 def named_twice(values: Any, model: Model) -> Iterator[tuple[str, str]]:
-    """Yield, for each key that ``values`` sets under several names, two of these names."""
+    """Yield two of the names of each key that ``values`` sets under several names."""
     others: Mapping[str, str] = getattr(model, "other_names", {})
     if isinstance(values, Mapping):
         for name in dict.fromkeys(others.values()):
@@ -132,7 +132,7 @@ def from_json(text: Any) -> Any:
 
 
 def problems(error: ValidationError, model: Model) -> list[tuple[Location, str]]:
-    """Return the location and the message of each problem in ``error``; messages contain the expected and
+    """Return a (location, message) pair for each problem in ``error``; messages contain the expected and
     actual values."""
     return [(detail["loc"], _message(detail, model)) for detail in error.errors(include_url=False)]
 
@@ -145,7 +145,7 @@ def first_problem(error: ValidationError, model: Model) -> tuple[Location, str]:
 
 
 def and_more(number: int) -> str:
-    """Format `` (N more problems)``, or nothing for 0."""
+    """Return `` (N more problems)``, or "" for 0."""
     return f" ({number} more {'problem' if number == 1 else 'problems'})" if number else ""
 
 

@@ -30,8 +30,7 @@ def load(path: Path | None = None) -> Settings:
     Vault and model paths are returned absolute and resolved; relative paths start at the file's folder. A
     missing model is not an error here: semantic search reports it.
 
-    Raises:
-        ConfigError: one line that names file or variable, key, expected and actual value.
+    Raises: ConfigError: one line with the file or variable, the key, and the expected and actual values.
     """
     settings, problems = examine(path)
     _raise_first([problem for problem in problems if problem.fatal])
@@ -101,8 +100,7 @@ def with_overrides(base: SearchSettings, overrides: Mapping[str, Any]) -> Search
     ``overrides`` maps dotted keys of ``[search]`` (``"recency.enabled"``) or nested tables to values. Text is
     converted as in the environment.
 
-    Raises:
-        UsageError: one line that names the key, the expected and the actual value.
+    Raises: UsageError: one line with the key, and the expected and actual values.
     """
     if not overrides:
         return base

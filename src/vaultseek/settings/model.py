@@ -128,5 +128,5 @@ class Settings(Section):
 
     @property
     def addresses(self) -> tuple[str, ...]:
-        """The addresses at which clients can connect, besides the socket and the daemon's port."""
+        """The addresses at which clients can connect, in addition to the socket and the daemon's port."""
         return ()

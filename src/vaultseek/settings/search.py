@@ -98,7 +98,7 @@ class SearchSettings(Section):
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
     """Weight of meaning with fusion = "linear"; words get the rest. An explicit weight takes precedence."""
     adaptive: bool = True
-    """Choose the weights for each query by ``profile``, unless a weight is set."""
+    """Let ``profile`` determine the weights for each query, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
     """Basis for the weights: how well the words match, the query's length, or fixed values."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)

@@ -101,8 +101,9 @@ class ModelSettings(ServerSettings):
     ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
     for its model; "auto" if the server has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
-    """Model for languages other than English. English vaults also get vectors from it, to answer questions in
-    those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in ``name``."""
+    """Model for languages other than English. English vaults also get vectors from this model, to answer
+    questions in those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in
+    ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
     """Unload the model after this many minutes without a search by meaning or a change. The next search is
     answered by word only, and reloads the model within about a second. 0 keeps it loaded."""

@@ -21,7 +21,7 @@ from vaultseek.settings.describe import Location, quote_value
 
 
 def read(file: Path, *, required: bool) -> dict[str, Any]:
-    """Return the tables of ``file``; no tables if the file does not exist and is not ``required``.
+    """Return the tables of ``file``; an empty dict if the file does not exist and is not ``required``.
 
     Raises:
         ConfigError: one line that names the file and, if known, the line.
@@ -100,7 +100,7 @@ _LONG_KEY = re.compile(
 
 
 def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
-    """Return the number of the line on which each location, or its table, begins; lines count from 1.
+    """Return a dict from each location to the line (1-based) on which the key, or else its table, begins.
 
     Locations missing from ``text``, which must be valid, are left out.
     """
@@ -129,7 +129,7 @@ def lines_of(text: str, locations: Iterable[Location]) -> dict[Location, int]:
 def create(file: Path, text: str) -> None:
     """Write a new file that only the user can read.
 
-    Raises ConfigError if the path exists already or cannot be written.
+    Raises ConfigError if the path already exists or cannot be written.
     """
     try:
         data = text.encode()

@@ -66,7 +66,7 @@ class SettingsFile:
         return self._on_disk() != self._versions
 
     def changed(self) -> Settings | None:
-        """Read the settings again if a file has changed since the last read; otherwise return None. Raises
+        """Return newly read settings if a file has changed since the last read, otherwise None. Raises
         ConfigError."""
         before = self._versions
         if not self.has_changed():
@@ -154,7 +154,7 @@ def read_registry() -> RegisteredVaults:
 
 
 def write_registry(registry: RegisteredVaults) -> None:
-    """Replace the registry file atomically. Raises OSError and leaves the old file unchanged."""
+    """Replace the registry file atomically. On failure, raises OSError and leaves the old file unchanged."""
     file = registry_file()
     paths.private_directory(file.parent)
     data = {

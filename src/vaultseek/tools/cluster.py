@@ -45,10 +45,10 @@ STORE_BYTES = 128 * 2**20
 """Bytes of memory for a local cluster's objects: the texts and vectors of a few seconds of work."""
 CONNECT_SECONDS = 10.0
 SLOW_START_SECONDS = 10.0
-"""Seconds after which a failed start counts as slow and is retried. Ray gives up after 30 s, which is too
-short on a busy machine."""
+"""Minimum duration, in seconds, of failed starts that are retried because they were only slow. Ray gives up
+after 30 s, which is too short on a busy machine."""
 FAILED_STARTS = 2
-"""Number of failed starts of a local cluster, each in less than SLOW_START_SECONDS, before giving up."""
+"""Number of failures within SLOW_START_SECONDS after which starting a local cluster is given up."""
 CLIENT_PORT = 10001
 """Default port for ``ray://`` addresses."""
 _CLIENT = "ray://"

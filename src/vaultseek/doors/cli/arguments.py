@@ -136,8 +136,8 @@ SHARED_FLAGS = {
     "--pager": ("pager", True),
     "--no-pager": ("pager", False),
 }
-"""Flags of every command that calls the daemon, each with the invocation's attribute that it sets, and the
-value."""
+"""Flags of every command that calls the daemon. Each maps to a pair: an attribute of the invocation, and the
+value to set."""
 # An excluded word of the query, such as -draft, -tag:old or -"a phrase", but not the options -h and -n 5
 _EXCLUSION = re.compile(r"-(?!-|h$|n\d*$).+", re.DOTALL)
 
@@ -190,8 +190,8 @@ def read(arguments: list[str], options: Iterable[Option], *, excluding: bool = F
 
 
 def is_excluded_word(argument: str, *, after: str) -> bool:
-    """Return True if ``argument`` is an excluded ``-word`` of a query; ``after`` is the argument before
-    it."""
+    """Return True if ``argument`` is an excluded ``-word`` of a query; ``after`` is the preceding
+    argument."""
     # After --limit, -5 is a wrong number, not an excluded word.
     return _EXCLUSION.fullmatch(argument) is not None and after not in LIMIT
 

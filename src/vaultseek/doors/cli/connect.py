@@ -89,7 +89,7 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
     """Return a note and the part of it that follows a hash or colon in ``name``, such as a heading, block,
     page or lines.
 
-    Raises NotFound, which is ``no_note`` itself if ``name`` contains no hash or colon.
+    If nothing is found, raises NotFound; if ``name`` contains no hash or colon, raises ``no_note``.
     """
     from vaultseek.doors.addresses import part, readings
 
@@ -120,7 +120,8 @@ def find_part(invocation: Invocation, name: str, no_note: NotFound) -> tuple[JSO
 def note_file(note: str, invocation: Invocation) -> str:
     """Return the absolute path of a note given as a file, or "" if the note is given by name.
 
-    For an agent, only the spelling of ``note`` decides, because checking the disk could reveal hidden notes.
+    For an agent, only the spelling of ``note`` is checked, because checking the disk could reveal hidden
+    notes.
     """
     if invocation.agent:
         is_file = note.startswith((os.sep, f"{os.curdir}{os.sep}", f"{os.pardir}{os.sep}"))
@@ -225,7 +226,7 @@ def start_daemon(invocation: Invocation, *, by_user: bool = False) -> Caller:
 def _may_start(config: Path | None) -> bool:
     """Return True unless the settings forbid autostart. Raises ConfigError if the settings are invalid.
 
-    If all settings have their defaults, they are not loaded here, because loading them takes long.
+    If all settings have their defaults, they are not loaded here, because loading is slow.
     """
     from vaultseek.base import paths
 

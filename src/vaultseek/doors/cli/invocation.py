@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vaultseek.doors.cli.terminal import Terminal
 
 COMPLETION_VARIABLE = "_VAULTSEEK_COMPLETE"
-"""Environment variable by which a shell requests completions instead of running a command."""
+"""Environment variable with which a shell requests completions instead of running a command."""
 _SEARCH_VARIABLE = "VAULTSEEK_SEARCH"
 
 
@@ -68,8 +68,7 @@ class Invocation:
             page_text(text)
 
     def params(self, **more: Any) -> JSON:
-        """Return the parameters in ``more`` that are not None, with the vault and the folder that determines
-        it."""
+        """Return the parameters in ``more`` that are not None, plus ``vault`` (if given) and ``cwd``."""
         vault = None if self.vault is None else vault_argument(self.vault)
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
@@ -95,7 +94,7 @@ def current_folder() -> str:
 
 
 def vault_argument(vault: str) -> str:
-    """Return a vault in the form that the daemon expects: a path is made absolute, a single word is
+    """Return a vault in the form that the daemon expects: a path is made absolute, and a single word is left
     unchanged.
 
     The daemon treats a single word first as a vault's name, then as a subfolder of the current folder.

@@ -21,7 +21,7 @@ PROGRESS_LINE_SHARE = 0.25
 minutes."""
 BAR_COLUMNS = 30
 NAME_COLUMNS = 20
-"""Columns reserved for the name of a vault on a narrow screen, where the bar is shortened."""
+"""Columns reserved for the name of a vault; on a narrow screen, the bar is shortened instead."""
 STEP_COLUMNS = 54
 """Columns reserved for the description of a step; a longer description continues on a second line."""
 DELAY_SECONDS = 0.5
@@ -32,7 +32,8 @@ Show = Callable[[JSON], None]
 
 @contextmanager
 def progress(*, color: bool = True, quiet: bool = False, after: float = 0.0) -> Iterator[Show]:
-    """Yield a function that shows ``index/progress`` notifications, beginning ``after`` seconds from now."""
+    """Yield a function that shows ``index/progress`` notifications, but none in the first ``after``
+    seconds."""
     if quiet:
         yield lambda _: None
         return

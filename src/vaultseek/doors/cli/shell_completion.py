@@ -39,7 +39,7 @@ class _Joined(ShellComplete):
 
 
 class BashLine:
-    """A bash command line up to the cursor: the complete ``words`` before it, and the partial ``word`` at it.
+    """A bash command line up to the cursor: the complete ``words``, and the partial ``word`` at the cursor.
 
     ``breaks`` contains the characters at which bash splits words; bash replaces only the part after the last
     such character.

@@ -73,7 +73,7 @@ class Terminal:
         return cut(text, columns) if self.screen else text
 
     def listed(self, parts: Sequence[str], *, margin: str = "", between: str = " · ") -> list[str]:
-        """Return lines that contain the parts side by side; on a screen, they are wrapped to its width.
+        """Return lines that contain the parts side by side; on a screen, long lines are wrapped.
 
         A part is broken, at its spaces, only if the part is longer than a line.
         """
@@ -105,8 +105,8 @@ class Terminal:
     def tabled(
         self, rows: Sequence[Sequence[str]], *, right: Iterable[int] = (), margin: str = ""
     ) -> list[str]:
-        """Return the lines of a table; if the screen is too narrow, the last columns of each row continue
-        below it."""
+        """Return the lines of a table; if the screen is too narrow, the last columns of each row continue on
+        the lines below the row."""
         cells = _aligned(rows, right)
         parts = self._side_by_side([width_of(cell) for cell in cells[0]], len(margin))
         lines = []
@@ -118,8 +118,8 @@ class Terminal:
         return lines
 
     def tabled_or_listed(self, rows: Sequence[Sequence[str]], *, margin: str = "") -> list[str]:
-        """Return the lines of a table if the screen is wide enough; otherwise, format each row like
-        ``listed``."""
+        """Return the lines of a table if the screen is wide enough; otherwise, the lines of each row as
+        formatted by ``listed``."""
         lines = [margin + line for line in table(rows)]
         if not self.screen or max(map(_visible_width, lines), default=0) <= self.width:
             return lines

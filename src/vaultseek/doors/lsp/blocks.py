@@ -40,7 +40,7 @@ class Block(NamedTuple):
 
 
 def blocks_without_id(text: Text) -> Iterator[Block]:
-    """Yield the blocks of a note that have no id. The id proposed for the same text is always the same."""
+    """Yield the blocks of a note that have no id. Blocks with the same text get the same id."""
     if text.has_open_properties:
         return
     note = text.note
@@ -77,7 +77,7 @@ def _ends_in_text(item: str) -> bool:
 
 
 def insertion(text: Text, block: Block) -> Change:
-    """Return the change that inserts a block's id, replacing blanks at the end of the block."""
+    """Return the change that inserts a block's id in place of any blanks at the end of the block."""
     line = text.line(block.end_line)
     return Change(Place(block.end_line, len(line.rstrip()), len(line)), block.inserted)
 

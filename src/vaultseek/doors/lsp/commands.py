@@ -23,7 +23,7 @@ declined."""
 Show = Callable[[str, int], Awaitable[None]]
 """Function that opens a document at a line number, 1-based."""
 Apply = Callable[[str, types.WorkspaceEdit], Awaitable[None]]
-"""Function that makes the client apply an edit, given with a title that describes it."""
+"""Function that takes a title and an edit, and makes the client apply the edit."""
 
 
 class Commands:

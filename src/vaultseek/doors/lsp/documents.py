@@ -21,7 +21,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r|\Z)")
 
 
 class NoteDocument(TextDocument):
-    """An open document, whose lines, unlike those of pygls, do not end at any other Unicode separators."""
+    """An open document whose lines end only at LF, CR LF or CR; pygls also splits at other separators."""
 
     @property
     def lines(self) -> Sequence[str]:
@@ -52,7 +52,7 @@ class NoteWorkspace(Workspace):
 
 
 class Text:
-    """One version of a document's text, as lines without line endings; converts positions from and to the
+    """One version of a document's text, as lines without line endings. It converts positions from and to the
     client's units."""
 
     def __init__(self, source: str, path: str, codec: PositionCodec, version: int | None = None) -> None:
@@ -70,8 +70,8 @@ class Text:
 
     @property
     def has_open_properties(self) -> bool:
-        """True if the user is writing properties and has not closed the frontmatter yet, so that the
-        properties are parsed as text."""
+        """True if the user is writing properties and has not closed the frontmatter yet; they are then parsed
+        as text."""
         return self.note.body_line == 1 and any(problem.code in REJECTED for problem in self.note.problems)
 
     @cached_property

@@ -1,7 +1,7 @@
 """Checks that an edit leaves the rest of a note unchanged: properties, links, tags, headings, code and
 blocks.
 
-Each edit is tried on the blocks around it, and the blocks are parsed before and after it for comparison.
+Each edit is tried on the blocks around it: they are parsed without and with the edit, and compared.
 """
 
 import re
@@ -26,7 +26,7 @@ _HEADING = re.compile(r"[ \t]*#{1,6}[ \t]")
 
 
 class Change(NamedTuple):
-    """A place in a line, possibly of no length, and the text that replaces it."""
+    """A part of a line, possibly empty, and the text that replaces it."""
 
     place: Place
     new: str
@@ -72,7 +72,7 @@ class Guard:
         )
 
     def adding_links(self, changes: Sequence[Change]) -> list[Change]:
-        """Return the changes that, alone and together, add links and change nothing else."""
+        """Return the changes that add links and change nothing else, both individually and together."""
         return [change for group in self._groups(changes) for change in self._adding(group)]
 
     def adds_id(self, change: Change, id: str) -> bool:

@@ -1,5 +1,5 @@
-"""Labels of footnotes, which begin with ``^``, and of reference links: their definitions and uses in a
-note."""
+"""Labels of footnotes (beginning with ``^``) and of reference links, and where a note defines and uses
+them."""
 
 import re
 from collections.abc import Iterator

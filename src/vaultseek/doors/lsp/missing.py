@@ -25,7 +25,7 @@ INSERTED = 3
 
 
 async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], bool]:
-    """Return the likely suggestions for a note, and True if they should be written as Markdown links."""
+    """Return the links that a note probably lacks, and True if they should be written as Markdown links."""
     try:
         answer = await session.ask("graph/suggest", spot.root, note=spot.path, limit=SUGGESTED)
     except NotFound:  # the note has never been saved
@@ -34,7 +34,7 @@ async def missing_links(session: Session, spot: Spot) -> tuple[Sequence[JSON], b
 
 
 async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Range) -> list[types.CodeLens]:
-    """Return a lens with the number of links that a note may lack, or an empty list if there are none."""
+    """Return a list with one lens, which counts the links that a note may lack; empty if there are none."""
     try:
         async with asyncio.timeout(LENS_SECONDS):
             links, _ = await missing_links(session, spot)
@@ -49,7 +49,7 @@ async def missing_lens(session: Session, spot: Spot, uri: str, where: types.Rang
 async def insertions(
     session: Session, spot: Spot, uri: str, text: Text, at: types.Range
 ) -> list[types.CodeAction]:
-    """Return actions that insert a suggested link at the cursor or after the selection."""
+    """Return actions that each insert a suggested link at the cursor or after the selection."""
     line, column = text.place(at.end)
     guard = Guard(text)
     if not guard.takes_link(line, column):

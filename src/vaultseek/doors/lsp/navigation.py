@@ -31,7 +31,7 @@ SIMILAR_MS = 400
 async def definition(
     session: Session, spot: Spot, text: Text, params: types.DefinitionParams
 ) -> list[types.Location] | None:
-    """Return the location of the target of the link, or the definitions of the label, at a position."""
+    """Return the target of the link at a position or, for a label, the label's definitions."""
     link = link_at(text.note, *text.place(params.position))
     if link is None:
         label = label_at(text, *text.place(params.position))
@@ -44,7 +44,7 @@ async def definition(
 async def document_links(
     session: Session, spot: Spot, text: Text, params: types.DocumentLinkParams
 ) -> list[types.DocumentLink]:
-    """Return all links in a note that have a target."""
+    """Return the links in a note whose targets exist."""
     links = [link for link in text.note.links if link.place]
     return [
         types.DocumentLink(
@@ -92,8 +92,8 @@ async def references(
 
 
 async def hover(session: Session, spot: Spot, text: Text, params: types.HoverParams) -> types.Hover | None:
-    """Return a link's target with its backlinks and similar notes, the number of notes with a tag, or a
-    label's definition."""
+    """Return the text to show at a position: for a link, the target with backlinks and similar notes; for a
+    tag, its number of notes; for a label, the definition."""
     line, column = text.place(params.position)
     if link := link_at(text.note, line, column):
         return await _hover_link(session, spot, text, link)

@@ -34,8 +34,8 @@ REFRESH_SECONDS = 1.0
 """Minimum seconds between two refreshes of the client."""
 
 Feature = Callable[..., Awaitable[Any]]
-"""Function of the session and the request's parameters; for a feature of notes, the note's `Spot` and text
-come between the two."""
+"""Function that takes the session and the request's parameters. If the feature needs a note, the note's
+`Spot` and text come between them."""
 _FILES = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(types.FileOperationPattern("**/*"), scheme="file")]
 )

@@ -24,12 +24,13 @@ TEXTS_KEPT = 64
 """Maximum number of open documents whose parsed text is kept."""
 
 DRAFT = "Untitled.md"
-"""Path that stands for a document without a file when its links are written."""
+"""Path used for a document without a file when links are written in it."""
 Ask = Callable[[str, JSON], Awaitable[Any]]
 
 
 class Spot(NamedTuple):
-    """A file in a vault: the vault's folder, the path within it, and the folder as spelled by the client."""
+    """A file in a vault: the vault's folder, the file's path in the vault, and the folder as spelled by the
+    client."""
 
     root: str
     path: str
@@ -45,7 +46,7 @@ class Spot(NamedTuple):
 
 
 class Document(NamedTuple):
-    """A document in a vault: its folder and path, and its text in the editor."""
+    """A document in a vault: its `Spot`, and its text in the editor."""
 
     spot: Spot
     text: Text
@@ -107,7 +108,7 @@ class Session:
     # -- places ------------------------------------------------------------------------------------------
 
     async def spot(self, uri: str) -> Spot | None:
-        """Return a document's vault and its path there, or None if the document is outside all vaults."""
+        """Return the `Spot` of a document, or None if the document is outside all vaults."""
         file = path_of(uri) if uri.startswith("file:") else None
         if file is None:
             return None
@@ -121,7 +122,7 @@ class Session:
         return Spot(root, path, shown if _real(shown) == root else root)
 
     async def spot_of_vault(self, root: str) -> Spot:
-        """Return the folder of a vault as the client spells it, possibly as a symbolic link."""
+        """Return a `Spot` for a vault's folder as the client spells it, possibly through a symbolic link."""
         for folder in self.folders():
             real = _real(folder)
             if f"{root}/".startswith(f"{real}/"):
@@ -191,8 +192,7 @@ class Session:
         return self._open(uri) is not None
 
     async def document(self, uri: str) -> Document | None:
-        """Return a document's place in its vault and its text, or None if it is unreadable or outside all
-        vaults."""
+        """Return the document at a URI, or None if the document is unreadable or outside all vaults."""
         spot = await self.spot(uri)
         text = self.text(uri, spot)
         return None if spot is None or text is None else Document(spot, text)
@@ -238,7 +238,7 @@ class Session:
         return changed
 
     async def open_texts(self, root: str) -> dict[str, tuple[str, Text]]:
-        """Return a dict from path to URI and text, for a vault's open notes."""
+        """Return a dict from path to a pair of URI and text, for a vault's open notes."""
         texts = {}
         for document in list(self.workspace.text_documents.values()):
             spot = await self.spot(document.uri)

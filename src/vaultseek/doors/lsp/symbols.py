@@ -15,8 +15,8 @@ from vaultseek.doors.lsp.navigation import backlinks
 from vaultseek.doors.lsp.session import Session, Spot
 
 COMPARING_CLIENTS = ("Visual Studio Code", "VSCodium", "Code - OSS", "Cursor", "Windsurf", "Positron")
-"""Editors that drop symbols whose names lack letters of the query. In these editors, each name begins with
-the query."""
+"""Editors that drop symbols whose names lack letters of the query. For these, each name is prefixed with the
+query."""
 RESULTS = 50
 RECENT_NOTES = "ext:md"
 """Query that lists all notes, most recently modified first."""
@@ -58,7 +58,8 @@ async def search_workspace(session: Session, query: str, limit: int, **more: Any
 
 
 async def vaults_of(session: Session, results: Sequence[JSON]) -> dict[str, Spot]:
-    """Return the folder of each result's vault, as spelled by the client, keyed by the folder's real path."""
+    """Return a dict from the real folder of each result's vault to a `Spot` with the folder as the client
+    spells it."""
     return {root: await session.spot_of_vault(root) for root in {str(each["vault_path"]) for each in results}}
 
 

@@ -61,7 +61,7 @@ async def targets(
 
 
 def names_of(texts: Mapping[str, Text]) -> Names:
-    """Return the names by which links can refer to these notes, given their texts by path."""
+    """Return the names by which links can refer to notes; ``texts`` maps the notes' paths to their texts."""
     names = Names()
     for path, text in texts.items():
         names.add(path, text.note.aliases)

@@ -1,8 +1,8 @@
 """The MCP server on an HTTP port of this computer, for hosts that cannot start a command.
 
-It answers only requests that contain the token and name this computer itself, because a web page could make
-another name resolve to this computer. It never answers requests from web pages. The token is in a file that
-only its owner can read.
+It answers only requests that contain the token and one of this computer's own names, because a web page could
+make another name resolve to this computer. It never answers requests from web pages. The token is in a file
+that only its owner can read.
 """
 
 from base64 import urlsafe_b64decode, urlsafe_b64encode

@@ -32,7 +32,7 @@ class Page:
 
 
 def page_of(items: Sequence[JSON], first: int, size: int) -> Page:
-    """Return the page of ``size`` items of a complete list that begins with number ``first``."""
+    """Return a page of a complete list: at most ``size`` items, starting at number ``first``."""
     return Page(items[first - 1 : first - 1 + size], first, len(items))
 
 

@@ -24,8 +24,8 @@ Ask = Callable[[str, JSON], Awaitable[JSON]]
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The notes that a server may show: the notes in ``vault`` or, if it is None, in the vault that contains
-    ``cwd``."""
+    """The notes that a server may show: the notes in ``vault`` or, if ``vault`` is None, in the vault that
+    contains ``cwd``."""
 
     vault: str | None
     cwd: str
@@ -39,7 +39,8 @@ class Notes:
         self._place = place
 
     async def ask(self, method: str, params: JSON, vault: str | None) -> JSON:
-        """Return the daemon's answer about ``vault``, or about the server's own vault if it is None."""
+        """Return the daemon's answer about ``vault``, or about the server's own vault if ``vault`` is
+        None."""
         try:
             return await self._checked(method, params, vault)
         except NotFound as error:
@@ -48,15 +49,15 @@ class Notes:
             raise await self._no_note(params["note"], vault, error) from None
 
     async def status(self, vault: str | None) -> JSON:
-        """Return the status of the daemon and of ``vault`` or, if it is None, of all vaults that the server
-        may show."""
+        """Return the status of the daemon and of ``vault`` or, if ``vault`` is None, of all vaults that the
+        server may show."""
         answer = await self._answer("index/status", {}, vault)
         self._check(vault, [item.get("name") for item in answer["vaults"]])
         return answer
 
     async def latest(self, limit: int) -> list[JSON]:
-        """Return the most recently modified notes, each with its vault; without a default vault, from all
-        vaults."""
+        """Return the most recently modified notes, each with its vault. Without a default vault, the notes
+        come from all vaults."""
         params: JSON = {"query": "ext:md", "mode": "keyword", "limit": limit}
         try:
             answer = await self.ask("search", params, None)

@@ -20,8 +20,8 @@ from vaultseek.doors.mcp.reply import (
 
 
 def passages(answers: Sequence[JSON], form: Form, *, problems: Sequence[str] = ()) -> Reply:
-    """Format answers to ``note/get``, with as many lines of each note as fit, or the beginning of its first
-    line.
+    """Format answers to ``note/get``, with as many lines of each note as fit; a first line that does not fit
+    is cut.
 
     ``problems`` contains the reasons why other notes are missing. Lines contained in two answers are shown
     once. A note's unused share of the budget goes to other notes. Notes of which nothing fits are only

@@ -45,7 +45,7 @@ class Reply:
     remarks: Sequence[str]
     structured: JSON
     passages: Sequence[JSON] = ()
-    """Notes shown in the text that are not items of the structured content."""
+    """Notes that are shown in the text but are not items of the structured content."""
 
     @property
     def text(self) -> str:

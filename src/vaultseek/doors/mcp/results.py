@@ -24,7 +24,7 @@ from vaultseek.errors import UsageError
 from vaultseek.protocol.messages.remarks import with_remarks
 
 NextPage = Callable[[int], str | None]
-"""A function that returns the cursor of the next page, given the number of results shown, or None on the last
+"""A function that takes the number of results shown and returns the next page's cursor, or None on the last
 page."""
 
 
@@ -37,8 +37,8 @@ def results(
     rest: str = "more",
     advice: str = "ask again with a larger max_tokens",
 ) -> Reply:
-    """Format the answer to ``search`` or ``note/related``, whose results begin after ``offset`` earlier
-    results.
+    """Format the answer to ``search`` or ``note/related``; ``offset`` is the number of results on earlier
+    pages.
 
     Without ``next_page``, results that do not fit the budget are only counted, and ``advice`` explains how to
     get them. ``rest`` describes the results on the next page. The answer may be about several vaults.

@@ -143,7 +143,7 @@ class API:
         return await answer_graph(places, self._ask)
 
     async def map(self, body: JSON) -> JSON:
-        """Return a vault's most linked notes, with their clusters and the links between them."""
+        """Return a vault's most linked notes, their clusters, and the links between these notes."""
         vault = await self._known(_text(body, "vault"))
         asked = {"vault": vault, "limit": MAP_CLUSTERS, "without_bridges": True, "nodes": MAP_NODES}
         overview = await self._ask("graph/overview", asked)

@@ -52,7 +52,7 @@ Respond = Callable[[Request, JSON], Awaitable[Response]]
 
 
 def application(api: API, session: Session, port: int, used: Callable[[], object]) -> ASGIApp:
-    """Return the web application for ``port``. ``used`` is called for each request caused by a person."""
+    """Return the web application for ``port``. ``used`` is called for each request caused by the user."""
     calls: dict[str, Answer] = {
         "about": api.about,
         "call": api.call,

@@ -131,7 +131,8 @@ class Session:
 
     The browser gets a cookie, which scripts cannot read, and a key, which the page sends with each request.
     Browsers send cookies to every port of a computer, so another user's server could see the cookie, but
-    never the key. With a ``secret`` that outlives the server, the cookie and the key remain valid.
+    never the key. With a ``secret`` that outlives the server, the cookie and the key stay valid after a
+    restart.
     """
 
     def __init__(self, secret: str | None = None) -> None:

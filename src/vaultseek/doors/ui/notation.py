@@ -21,12 +21,12 @@ from markdown_it.token import Token
 from vaultseek.doors.ui.pictures import EXTENSIONS
 
 TARGETS = "targets"
-"""Key in the rendering environment for the paths of the note's links, by target."""
+"""Key in the rendering environment for a dict from each link target in the note to its path."""
 LINE_BREAKS = "line_breaks"
 """Key in the rendering environment for a flag: True if line ends are shown as line breaks."""
 DEPTH = 200
-"""Depth of nested brackets above which a paragraph's brackets are plain text, because pairing takes too
-long."""
+"""Maximum depth of nested brackets; above it, a paragraph's brackets are plain text, because pairing them
+would take too long."""
 
 EMBEDDED = (".md", ".base", ".canvas", ".pdf")
 """Extensions of files that are displayed when embedded in a note; other files are shown as links."""

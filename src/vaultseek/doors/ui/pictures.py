@@ -47,7 +47,7 @@ class Picture(NamedTuple):
 def read_picture(root: Path, path: str) -> Picture:
     """Return the picture at ``path`` in the vault at ``root``, without following symbolic links.
 
-    Raises BadPath, NotFound, or Unavailable if the file is not a picture.
+    Raises BadPath or NotFound, and Unavailable if the file is not a picture.
     """
     data = _read(root, path)
     # The first bytes decide, not the file name.
@@ -62,7 +62,7 @@ def read_picture(root: Path, path: str) -> Picture:
 def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) -> Picture:
     """Return a page of the PDF at ``path``, drawn by ``process``, which cannot access other files.
 
-    Raises BadPath, NotFound, or Unavailable if the page cannot be drawn.
+    Raises BadPath or NotFound, and Unavailable if the page cannot be drawn.
     """
     drawn = process.page(_read(root, path, PDF_BYTES), number)
     if drawn is None:

@@ -100,7 +100,7 @@ def part_of(anchor: str, note: JSON) -> Part:
 
 
 def piece_of(line: str, column: int) -> str:
-    """Return a line or, if it is too long to render, the piece around ``column``."""
+    """Return ``line`` or, if it is too long to render, the part around ``column``."""
     if len(line) <= LINE_CHARS:
         return line
     start = max(0, min(column - 1 - LINE_CHARS // 2, len(line) - LINE_CHARS))

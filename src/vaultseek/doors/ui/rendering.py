@@ -1,4 +1,4 @@
-"""Convert notes to HTML with markdown-it, and sanitize it with nh3, which removes everything not listed
+"""Convert notes to HTML with markdown-it, and sanitize the HTML with nh3, which removes everything not listed
 here."""
 
 import html
@@ -88,7 +88,7 @@ def as_html(
 
 
 def as_paragraphs(text: str, first_line: int = 1) -> str:
-    """Return ``text``, which is not Markdown, as HTML with its paragraphs as written."""
+    """Return ``text``, which is not Markdown, as HTML with the same paragraphs."""
     paragraphs: list[str] = []
     lines: list[str] = []
     for number, line in enumerate([*text.split("\n"), ""], first_line):

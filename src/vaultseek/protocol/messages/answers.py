@@ -150,7 +150,7 @@ class Arithmetic(Answer):
     name: float
     """Gain of a note whose name matches the query."""
     opened: float
-    """Gain of a note that was opened before from the results of this query, or is pinned to the query."""
+    """Gain of a note that is pinned to this query, or was opened from the query's results in the past."""
     succession: float
     """Gain of a note that replaces a better result."""
     best: float
@@ -158,7 +158,7 @@ class Arithmetic(Answer):
 
 
 class Successor(Answer):
-    """A note that replaces another one."""
+    """A note that replaces another note."""
 
     path: str
     title: str
@@ -169,9 +169,8 @@ class Currency(Answer):
     replaces."""
 
     state: str
-    """``superseded``: replaced by other notes, or declared outdated in its own text; ``stale``: past the date
-    up to which it is valid; ``struck``: the line shown is struck out; ``successor``: the note replaces
-    another result."""
+    """``superseded``: replaced by other notes, or declared outdated in its own text; ``stale``: past its
+    expiry date; ``struck``: the line shown is struck out; ``successor``: the note replaces another result."""
     by: list[Successor]
     """The last note of each chain of successors; if all chains lead back to the note, its direct
     successors."""
@@ -529,7 +528,7 @@ class Link(Answer):
     column: NotRequired[int | None]
     """Column at which the link begins, counted from 1."""
     end_column: NotRequired[int | None]
-    """Column just after the end of the link, on the same line."""
+    """Column just after the link, on the same line."""
 
 
 class OutgoingLink(Link, Judged):
@@ -561,7 +560,7 @@ class Counted(Answer):
 
 
 class Kept(OfVault):
-    """The result of a report that a note was opened, or that an agent was given an answer."""
+    """The result of reporting that a note was opened or that an agent was given an answer."""
 
     kept: bool
     """True if the report was added to the history; False if recording is off."""
@@ -704,8 +703,8 @@ class Hub(Linked):
 
 
 class Bridge(Linked):
-    """A note that connects other notes; ``share`` is the estimated share of the shortest paths that pass
-    through it."""
+    """A note that connects other notes; ``share`` is the estimated fraction of shortest paths passing through
+    the note."""
 
     share: float
 
@@ -744,7 +743,7 @@ class Node(About):
 class Overview(OfVault):
     """The link structure of a vault; each list is sorted in descending order.
 
-    ``orphans`` counts notes without backlinks, ``isolated`` counts notes without any links. ``truncated``
+    ``orphans`` counts notes without backlinks, and ``isolated`` counts notes without any links. ``truncated``
     lists notes with so many links that some were not read. ``nodes`` and ``edges`` are present if requested;
     an edge is a pair of indices into ``nodes``.
     """
@@ -823,8 +822,8 @@ class StaleItem(Titled):
     """A note that needs attention, and the reason.
 
     ``kind`` is ``circle``: this note and another note claim to supersede each other; ``missing``: the note's
-    successor is missing; ``past_date``: the note is past the date up to which it is valid; or ``link``: the
-    note's line ``line`` links to ``target``, which is superseded.
+    successor is missing; ``past_date``: the note is past its expiry date; or ``link``: the note's line
+    ``line`` links to ``target``, which is superseded.
     """
 
     kind: str
@@ -950,7 +949,7 @@ class TableColumn(Answer):
 
 
 class TableRow(Judged):
-    """A file and its value in each column; dates are ISO 8601 in local time, links are as written."""
+    """A file and its value in each column; dates are ISO 8601 in local time, and links are as written."""
 
     path: str
     title: str
@@ -1023,8 +1022,8 @@ _NamedBy = TypedDict(
 
 
 class Item(_NamedBy, Answer):
-    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of name in ``text``, or
-    ``operator`` if ``text`` is the name of a filter."""
+    """A completion; most fields depend on its kind. For a note, ``is`` is the kind of its name in ``text``;
+    for a filter of a query, it is ``operator``."""
 
     text: str
     match: Literal["prefix", "word", "inside", "fuzzy", "missing"]
@@ -1059,7 +1058,7 @@ class Completions(OfVault):
 
 
 class Similar(Answer):
-    """A note with a name similar to a missing note's name, and the target to write in a link to the note."""
+    """A note with a name similar to a missing note's name, and the target to write in a link to this note."""
 
     text: str
     path: str
@@ -1124,7 +1123,7 @@ class NamedNote(Answer):
 
 
 class NamePlace(Answer):
-    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, from 1."""
+    """A piece of text that is the name of one or more notes; ``line`` is its line in the request, 1-based."""
 
     line: int
     column: int
@@ -1142,7 +1141,7 @@ class Mentioned(OfVault):
 
 
 class ProposedEdit(Answer):
-    """An edit that replaces the text ``old`` in a line by ``new``."""
+    """An edit that replaces the text ``old`` in a line with ``new``."""
 
     path: str
     line: int

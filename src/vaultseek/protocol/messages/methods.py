@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 class Method:
-    """A protocol method: the names of its types in ``params`` and ``answers``, and its call in the Python
-    clients.
+    """A protocol method: the names of its types in ``params`` and ``answers``, and its signature in the
+    Python clients.
 
     ``call`` lists the parameters that may be passed by position, and is empty if the clients implement the
     method themselves.

@@ -61,8 +61,8 @@ class SearchOptions(Query):
     """Treat the query as plain words, even if it contains operators; the query may then be a whole
     passage."""
     typing: bool = False
-    """The query is still being typed: words that begin with its last word match, and notes whose names begin
-    with the query come first."""
+    """The query is still being typed: the last word also matches longer words that begin with it, and notes
+    whose names begin with the query come first."""
 
 
 class SearchParams(SearchOptions, VaultParams):
@@ -75,7 +75,7 @@ class AllVaultsParams(SearchOptions):
     vaults: list[str] | None = Field(default=None, min_length=1)
     """Names or absolute folders of the vaults; by default every vault."""
     cwd: str | None = None
-    """Absolute folder to which relative folders in ``vaults`` refer."""
+    """Absolute folder that relative folders in ``vaults`` start from."""
 
 
 class ContextParams(Query, VaultParams):
@@ -104,7 +104,7 @@ class OpenedParams(NoteParams):
     query: str = Field(max_length=limits.QUERY_CHARS)
     """The query as typed."""
     position: int = Field(ge=1, le=limits.RESULTS)
-    """Rank of the note among the results, from 1."""
+    """Rank of the note among the results, counted from 1."""
 
 
 class ForgetParams(VaultParams):

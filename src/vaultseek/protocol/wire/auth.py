@@ -40,7 +40,8 @@ class TokenVerifier(Protocol):
     where: str
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return the admission for a client with these ``initialize`` parameters, or None to refuse it."""
+        """Return the admission for a client with these ``initialize`` parameters, or None to refuse the
+        client."""
 
 
 class LoopbackVerifier:
@@ -52,7 +53,7 @@ class LoopbackVerifier:
         self._secrets = secrets
 
     async def admit(self, params: JSON) -> Admission | None:
-        """Return the admission if the token is right, or None."""
+        """Return the admission if the token is right, otherwise None."""
         return Admission({PROOF: self._secrets.proof}) if self._secrets.admit(params) else None
 
 
@@ -60,7 +61,7 @@ class Authenticator:
     """Reader of each connection's first message; passes admitted connections to ``add_client``.
 
     A connection that is not admitted yet costs only a small buffer, and only a few are read at the same time.
-    Any additional connection closes the oldest of these, so that a silent client cannot keep others out.
+    Each further connection closes the oldest one being read, so that a silent client cannot keep others out.
     Other protocols, such as HTTP from a web page, get no answer at all.
     """
 

@@ -76,7 +76,7 @@ class Endpoint:
     def restore(self) -> socket.socket | None:
         """Recreate the folder, lock or socket file if it was removed; return the new ``socket``.
 
-        Returns None if the socket file is still in place. The old socket stays open for its server. Raises
+        Returns None if the socket file was still in place. The old socket stays open for its server. Raises
         AlreadyRunning if another daemon now holds the lock, and Unavailable if another file has replaced the
         socket.
         """

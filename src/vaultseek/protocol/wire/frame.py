@@ -122,7 +122,8 @@ def _body_length(head: bytes, limit: int) -> int:
 
 
 class Decoded:
-    """A decoded body: the parsed ``value``, if parsing succeeded, and a one-line ``fault``, or None."""
+    """A decoded body. ``value`` is None if nothing could be parsed; ``fault`` is one line, or None for a
+    valid body."""
 
     __slots__ = ("fault", "value")
 

@@ -28,8 +28,8 @@ class BoundedProtocol(H11Protocol):
     """One HTTP connection, which is closed if the client is too slow.
 
     If there are too many connections, the oldest one that is not being answered is replaced by the new one,
-    so that a silent client cannot keep others out. If the replaced connection's request still arrives, the
-    request gets status 503, because under load many requests have arrived but have not been read yet.
+    so that a silent client cannot keep others out. Under load, many requests have arrived but are not read
+    yet. Such a request on a replaced connection gets status 503.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -41,7 +41,7 @@ class BoundedProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the time limit for the first request, and refuse the oldest waiting connection if there are
-        too many."""
+        too many connections."""
         super().connection_made(transport)
         self._await_request()
         served: list[BoundedProtocol] = []

@@ -2,7 +2,7 @@
 
 Every user on the machine can connect to a port, so clients must send a token first. The token is in the
 address file, which only the user can read. The file also contains a second secret, which the daemon sends to
-prove that it wrote the file, because another program may use the port after a crash.
+prove that it wrote the file: after a crash, another program may use the port.
 """
 
 from __future__ import annotations

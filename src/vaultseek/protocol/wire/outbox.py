@@ -13,7 +13,8 @@ from vaultseek.base.limits import NOTICE_BYTES, RECEIVE_BYTES
 class Outbox:
     """A queue of the frames to send.
 
-    ``cap`` is the maximum size in bytes; ``send_seconds`` is the timeout in seconds for each piece, or None.
+    ``cap`` is the maximum size in bytes; ``send_seconds`` is the timeout in seconds for sending each piece of
+    a frame, or None.
     """
 
     def __init__(self, connection: socket.socket, *, cap: int, send_seconds: float | None) -> None:

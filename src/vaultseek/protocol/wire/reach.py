@@ -121,8 +121,7 @@ def answers(path: Path | str, until: float) -> bool:
 
 
 def reach(path: Path | str, until: float | None) -> tuple[socket.socket, Secrets | None]:
-    """Return a blocking socket connected to the daemon at ``path``, and the secrets for a TCP connection, or
-    None.
+    """Return a blocking socket connected to the daemon at ``path``, and the secrets (None for a Unix socket).
 
     ``path`` is the Unix socket, or the address file of the loopback port. If there is no Unix socket, the
     address file next to it is used. Raises NotRunning, Unavailable, Busy and Forbidden.

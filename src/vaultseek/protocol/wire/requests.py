@@ -18,7 +18,7 @@ from vaultseek.protocol.wire.protocol import Id, Request, is_id
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
 QUEUE_GRACE_SECONDS = 0.1
-"""Seconds past its deadline for which a request may still wait for its turn."""
+"""Seconds in a queue after which a request whose deadline has passed is cancelled."""
 
 
 @dataclass(eq=False, slots=True)
@@ -36,7 +36,7 @@ class Work:
     task: asyncio.Task[bytes] | None = None
     reason: VaultseekError | None = None
     waiting: Waiting = field(default_factory=Waiting)
-    """State of the wait in a queue, first for a slot and later for a thread."""
+    """Record of the wait in queues: first for a slot, later for a thread."""
 
 
 class Requests:

@@ -104,10 +104,9 @@ class Server:
         grant: object = None,
         principal: str = "",
     ) -> None:
-        """Start a session for a connection, unless there are too many clients.
-
-        If the user has too many clients, the client that has been silent longest is disconnected, so that a
-        silent program cannot keep others out.
+        """Start a session for a connection, or refuse it if there are too many clients. If the user has too
+        many clients, the one that has been silent longest is disconnected first, so that a silent program
+        cannot keep others out.
 
         ``received`` was already read from the connection; ``about`` adds to the answer to ``initialize``; for
         ``grant`` and ``principal`` see `ClientInfo`.

@@ -23,7 +23,7 @@ from vaultseek.settings.model import Settings
 from vaultseek.tools.doctor.finding import BROKEN, OK, WARNING, Finding
 
 DOCTOR_WORKER_SECONDS = 60.0
-"""Timeout in seconds for each step of the check of the worker."""
+"""Timeout in seconds for each step of the worker check."""
 
 _OTHER_LANGUAGES = "model for other languages"
 _TEXT = "A text to embed and to find again."

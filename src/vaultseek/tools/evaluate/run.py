@@ -49,7 +49,7 @@ CLUSTERS = 10
 
 @dataclass(frozen=True, slots=True)
 class QueryResult:
-    """Results of one query: paths, best first, the top result's confidence in [0, 1], and the duration.
+    """Results of one query: paths (best first), the top result's confidence in [0, 1], and the duration.
 
     ``partial`` lists the kinds of search that were left out. ``strongest`` is the best confidence, in [0, 1],
     among the notes that decide whether anything is found; a threshold above it refuses the query. It is None
@@ -69,8 +69,8 @@ class Outcome:
 
     ``metrics`` maps category (including ``all``) and metric to the mean over queries; ``per_query`` maps
     metric and query id to the value; ``differences`` maps metric to the difference between the first variant
-    and this one. ``confidence`` is the mean confidence of the top result by category, where a query without
-    results counts as 0; ``empty_share`` is the share of queries without results by category. ``refused``
+    and this one. ``confidence`` maps category to the mean confidence of the top result, where a query without
+    results counts as 0; ``empty_share`` maps category to the share of queries without results. ``refused``
     lists the ids of invalid queries, ``partial`` the kinds of search that were left out for some queries.
     """
 
@@ -153,7 +153,7 @@ async def evaluate(
     foreign: Sequence[str] | None = (),
     on_query: OnQuery = lambda name, done, total: None,
 ) -> Report:
-    """Run every query with every variant; the first variant is compared with each other variant.
+    """Run every query with every variant; the first variant is compared with every other variant.
 
     With ``plain``, queries are treated as words without operators; ``limit`` is the number of results per
     query. ``foreign`` contains queries without an answer in the vault, for the refusal curve; judged queries

@@ -33,7 +33,7 @@ def completion(context: click.Context, shell: str) -> None:
     """Print a script for completion in your shell.
 
     It completes commands, options, notes, tags, properties and vaults. Notes, tags and properties are
-    completed while the daemon runs. Completion never starts the daemon.
+    completed only while the daemon runs. Completion never starts the daemon.
 
     \b
     bash:  echo 'eval "$(vaultseek completion bash)"' >> ~/.bashrc

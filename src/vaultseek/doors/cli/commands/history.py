@@ -56,8 +56,8 @@ def history(
 
 
 def switch(invocation: Invocation, section: str, key: str, *, on: bool, kept: str) -> int:
-    """Turn a kind of recording on or off in the configuration. The text ``kept`` is added to the message for
-    "off"."""
+    """Turn a kind of recording on or off in the configuration. When recording is turned off, the message ends
+    with ``kept``."""
     from vaultseek.base import paths
     from vaultseek.settings.toml import set_key
 

@@ -82,7 +82,7 @@ def links(invocation: Invocation, /, note: str) -> int:
 )
 @list_options
 def neighbors(invocation: Invocation, /, note: str, depth: int) -> int:
-    """Show the notes that are linked with a note.
+    """Show the notes that are linked to a note.
 
     Links count in both directions.
 
@@ -212,8 +212,8 @@ def _orphans(answer: JSON, terminal: Terminal) -> str:
 def related(invocation: Invocation, /, note: str, limit: int | None) -> int:
     """Show notes that are similar to a note.
 
-    Finds notes that are similar in meaning or words, are linked with the note, or share links with it. NOTE
-    is a path or the end of one, a title, an alias or a file name.
+    Finds notes that are similar in meaning or words, are linked to the note, or share links with it. NOTE is
+    a path or the end of one, a title, an alias or a file name.
 
     \b
     vaultseek related "Float Switch Wiring"

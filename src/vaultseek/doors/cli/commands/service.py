@@ -160,7 +160,7 @@ OUTDATED = "the service's unit is outdated"
 
 
 def outdated_keys(invocation: Invocation) -> list[str]:
-    """Return the keys of the installed unit file whose values `install` would now write differently."""
+    """Return the keys in the installed unit file that `install` would now set to different values."""
     manager = service_manager()
     unit = manager.folder / _UNITS[1]
     if unit not in manager.files or not is_ours(unit):
@@ -254,8 +254,7 @@ def journal(lines: int) -> str:
 
 
 def unload(manager: Manager) -> None:
-    """Unload an older service before the new one is started, and wait up to a minute until the older service
-    has ended."""
+    """Unload the old service before the new one is started; wait up to a minute for the old one to end."""
     deadline = time.monotonic() + SERVICE_MANAGER_SECONDS
     for command in manager.before_start:
         try_run(command)

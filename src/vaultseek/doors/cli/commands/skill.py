@@ -13,7 +13,7 @@ AGENTS = (
     ((".claude",), ".claude/skills"),
     ((".agents", ".codex", ".gemini", ".config/opencode"), ".agents/skills"),
 )
-"""Folders in the home folder that exist if an agent is installed, each with the folder for its skills."""
+"""Pairs, in the home folder: folders that show that an agent is installed, and the folder for its skills."""
 
 
 @click.command()

@@ -46,7 +46,7 @@ def printed(answer: JSON, form: str, terminal: Terminal) -> str:
 
 
 def cell_text(value: Any) -> str:
-    """Return the value of a cell on one line, with a link reduced to its text."""
+    """Return a cell's value on one line; a link is reduced to its text."""
     if value is None or isinstance(value, bool):
         return {None: "", True: "yes", False: "no"}[value]
     if isinstance(value, float):

@@ -26,7 +26,7 @@ class Suggestion(NamedTuple):
 
 
 async def suggest(before: str, results: Sequence[JSON], complete: Complete) -> list[Suggestion]:
-    """Return suggestions for the Tab key after the text ``before``, best first."""
+    """Return suggestions for the Tab key, best first; ``before`` is the text before the cursor."""
     items = await complete(before) if before.strip() else ()
     suggested = [Suggestion(clean(item["text"]), item["replaces"], about(item)) for item in items]
     return suggested or list(_narrowing(before, results))

@@ -19,7 +19,7 @@ fast typing."""
 QUIET_SECONDS = 0.25
 """Seconds without typing before an empty answer is shown, because an unfinished word may match nothing."""
 LINKS_READ = 50
-"""Maximum number of completions that are searched for the note to link, by path."""
+"""Maximum number of completions requested to find the target of a link to a note."""
 LINK_TEXT_CHARS = 200
 ANY_NOTE = "Untitled.md"
 """Path of an imaginary note in the vault's root, into which a copied link is assumed to be pasted."""
@@ -188,8 +188,7 @@ class Finder:
                 search.cancel()
 
     async def _is_answered(self, search: asyncio.Future[JSON]) -> bool:
-        """Wait for the answer. Return False if the answer takes long and a different query is typed in the
-        meantime."""
+        """Wait for the answer. Return False if a different query is typed before a slow answer arrives."""
         await asyncio.wait([search], timeout=SEARCH_GRACE_SECONDS)
         if not search.done():
             typed = asyncio.ensure_future(self._typed.wait())

@@ -15,7 +15,7 @@ Row = list[tuple[str, str]]
 """A row on the screen, as pieces of text with the names of their styles."""
 
 SHOWN_ABOVE = 3
-"""Fraction of the preview's height above the matching line, as a divisor: 3 means a third."""
+"""Divisor of the preview's height: with 3, a third of it is above the matching line."""
 _ROWS_OF_A_LINE = 40
 _LEAST_COLUMNS = 10
 
@@ -33,14 +33,13 @@ class Preview:
     words: tuple[str, ...] = ()
 
     def page(self, columns: int, height: int, scroll: int = 0) -> list[Row]:
-        """Return the rows of a window whose top is ``scroll`` rows below its initial position at the
-        match."""
+        """Return the visible rows after scrolling down ``scroll`` rows from the rows around the match."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE) + scroll
         return rows[max(0, min(start, len(rows) - 1)) :][:height]
 
     def scrolled(self, by: int, columns: int, height: int, scroll: int) -> int:
-        """Return the new ``scroll`` after scrolling by ``by`` rows, limited to the note."""
+        """Return ``scroll`` plus ``by``, limited so that part of the note stays visible."""
         rows, match = _laid_out(self, columns)
         start = max(0, match - height // SHOWN_ABOVE)
         return max(-start, min(scroll + by, max(0, len(rows) - height) - start, len(rows)))

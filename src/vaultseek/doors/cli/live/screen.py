@@ -56,8 +56,8 @@ KEYS = (
     ("PgUp PgDn", "scroll", 7),
     ("Esc", "leave", 2),
 )
-"""The keys in the order of the bottom line, each with its action and with a priority for screens too narrow
-for all keys."""
+"""The keys in the bottom line, in order, with their actions. On a narrow screen, only keys with low numbers
+are shown."""
 
 STATUS_ROWS = 3
 """Maximum height in rows of the status line, on screens where the line does not fit in one row."""
