@@ -97,7 +97,7 @@ class EngineKeys(Section):
     uri: str = ""
     """Address of the engine, such as "postgresql://db.example/notes". The notes' text is sent there."""
     token_variable: str = ""
-    """Variable in the daemon's environment that contains the token."""
+    """Environment variable of the daemon that contains the token."""
     token_file: str = ""
     """File that contains the token, instead of a variable; only you may read it (mode 0600)."""
     certificate: str = ""

@@ -37,13 +37,14 @@ class VaultSettings(Section):
     name: str = Field(examples=["notes"])
     """Name used with --vault and in results, without slashes."""
     path: Path = Field(strict=False, examples=["~/Notes"])
-    """The folder of notes; ~ works, and relative paths are resolved from this file's folder."""
+    """The folder that contains the notes; ~ works, and relative paths are resolved from this file's
+    folder."""
     language: Language | None = Field(default=None, examples=["en"])
     """Language of all notes, for stemming; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
     """Globs for notes and folders to exclude, as in a .gitignore: "Private" at any depth, "/Private" at the
-    top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored, and ! is not
-    supported."""
+    top, "Private/" a folder only, "**/" any folders. Unlike there, * also matches /, case is ignored, and !
+    is not supported."""
 
     @field_validator("name")
     @classmethod

@@ -101,7 +101,8 @@ class SearchSettings(Section):
     adaptive: bool = True
     """Let ``profile`` determine the weights for each query, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Basis for the weights: how well the words match, the query's length, or fixed values."""
+    """Basis for the weights: how well the words match ("auto"), the query's length ("length"), or fixed
+    values."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
     """Drop results below this confidence; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)

@@ -61,7 +61,7 @@ class ServerSettings(Section):
     """Address of an embedding server, without ``/embeddings``, such as "http://localhost:11434/v1". Without
     an address, the model runs on this machine; with one, text is sent to the server."""
     key_variable: str = ""
-    """Variable in the daemon's environment that contains the server's key."""
+    """Environment variable of the daemon that contains the server's key."""
     key_file: str = ""
     """File that contains the key, instead of a variable; only you may read it (mode 0600)."""
 
@@ -84,7 +84,7 @@ class RerankerSettings(ServerSettings):
     """Address of the server, without ``/rerank``, such as "http://localhost:8080". Passages and questions are
     sent to it."""
     name: str = ""
-    """The server's name for the model, if the server has several."""
+    """Name of the model on the server, if it has several."""
 
     @property
     def service(self) -> Service | None:
@@ -112,7 +112,7 @@ class ModelSettings(ServerSettings):
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
     """Time limit for a background request, in seconds; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
-    """Maximum length of a passage for the server, in tokens as counted by the bundled model."""
+    """Maximum length of a passage sent to the server, in tokens as counted by the bundled model."""
     revision: str = ""
     """Any text. Change it when the server's model changes, so that everything is embedded again."""
     text_prefix: str = ""
@@ -159,7 +159,7 @@ class VectorSettings(Section):
     """``[vectors]``: how the nearest vectors are found."""
 
     index: VectorIndexKind = "auto"
-    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
+    """"exact" compares a question with every vector, "chroma" only with Chroma's candidates. Chroma is
     faster above about 150,000 vectors, but needs a second copy of the vectors on disk and twice their size in
     memory.
     "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""
