@@ -33,7 +33,7 @@ $ vaultseek config show     # show the values in use, and whether default, file 
 ```
 
 The file is `$XDG_CONFIG_HOME/vaultseek/config.toml`, by default `~/.config/vaultseek/config.toml` (on macOS
-`~/Library/Application Support/vaultseek/config.toml`), or the one given by `--config FILE` or
+`~/Library/Application Support/vaultseek/config.toml`), or the file given by `--config FILE` or
 `VAULTSEEK_CONFIG`. `config init` writes the [example](../config.toml.example).
 
 Environment variables override the file: `limit` in `[search]` is `VAULTSEEK_SEARCH__LIMIT`. Lists and
@@ -41,10 +41,10 @@ tables are JSON. Search settings in a shell's environment apply to `search`, `fi
 in that shell.
 
 Changes to the file take effect at once. Only a new model (`[model]`), and keys
-marked as such, need `vaultseek start --restart`.
+that say so, need `vaultseek start --restart`.
 
 Most people need only `[[vaults]]`, if anything; `vaultseek vault add ~/Notes` also adds a vault. Each line
-below shows a key with its default, and its allowed values in parentheses.
+below shows a key, its default and, in parentheses, its allowed values.
 """
 
 
@@ -91,8 +91,8 @@ def _searches() -> str:
     lines += ["```toml", "[searches]", f"{name} = {format_value(query)}", "```", ""]
     lines.append(
         f"`vaultseek search @{name} boiler` searches the matching notes for *boiler*. In the daemon's "
-        f"environment, `{ENV_PREFIX}SEARCHES__{name.upper()}` sets one search, "
-        f"`{ENV_PREFIX}SEARCHES` sets all, as JSON."
+        f"environment, `{ENV_PREFIX}SEARCHES__{name.upper()}` sets one search, and "
+        f"`{ENV_PREFIX}SEARCHES` sets all as JSON."
     )
     return "\n".join(lines) + "\n"
 

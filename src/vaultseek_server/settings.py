@@ -92,16 +92,16 @@ class EngineKeys(Section):
     """Keys of ``[index]`` that choose where the index is stored."""
 
     backend: EngineKind = "embedded"
-    """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the extra
-    postgres."""
+    """The search engine: vaultseek's own, or a PostgreSQL server with pgvector, which needs the ``postgres``
+    extra."""
     uri: str = ""
-    """Address of the engine: "postgresql://db.example/notes". The text of notes is sent there."""
+    """Address of the engine, such as "postgresql://db.example/notes". The notes' text is sent there."""
     token_variable: str = ""
-    """Variable in the daemon's environment that contains the token."""
+    """Environment variable of the daemon that contains the token."""
     token_file: str = ""
-    """File with the token, readable only by you (mode 0600), instead of a variable."""
+    """File that contains the token, instead of a variable; only you may read it (mode 0600)."""
     certificate: str = ""
-    """Certificate file (PEM) that verifies the engine's server, including its name."""
+    """Certificate file (PEM) used to verify the engine's server and its host name."""
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
@@ -170,7 +170,7 @@ class TokenSettings(Section):
     """``[[team.tokens]]``: a token for the team's server, and the notes to which it gives access."""
 
     name: str = Field(examples=["anna"], min_length=1, max_length=limits.NAME_CHARS)
-    """Name for the log."""
+    """Name shown in the log."""
     sha256: str = Field(pattern="^[0-9a-f]{64}$", title="64 hexadecimal digits", examples=["0" * 64])
     """SHA-256 of the token in hexadecimal, printed by `vaultseek team token`."""
     sees: tuple[str, ...] = Field(strict=False, min_length=1, examples=[["wiki/Handbook", "projects"]])
@@ -199,11 +199,11 @@ class TeamSettings(Section):
     """Address and port for /health and /metrics, over HTTP without a token. Takes effect when the daemon
     restarts."""
     audit: bool = True
-    """Log each request with a token to audit.log."""
+    """Log each request made with a token in audit.log."""
     audit_queries: bool = False
     """Also log the text of queries."""
     tokens: tuple[TokenSettings, ...] = Field(default=(), strict=False)
-    """The tokens; a change takes effect at once."""
+    """The clients' tokens; changes take effect at once."""
 
     @field_validator("listen", "metrics")
     @classmethod

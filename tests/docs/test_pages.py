@@ -173,7 +173,7 @@ def test_nothing_that_vaultseek_has_is_called_what_it_lacks():
     )
     assert own[0] == "**vaultseek**"
     has = [part for cell in own[1:] for part in re.split("[;,] | and ", cell.removeprefix("in notes, "))]
-    assert {"PDFs", "pictures", "HTTP", "models behind an API", "Python library"} <= set(has)
+    assert {"PDFs", "pictures", "HTTP", "remote models", "Python library"} <= set(has)
     for other in others:
         lacked = re.split("[;,] | and ", other[-1])
         assert set(has) & set(lacked) <= {""}

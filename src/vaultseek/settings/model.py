@@ -35,15 +35,16 @@ class VaultSettings(Section):
     """
 
     name: str = Field(examples=["notes"])
-    """Name for --vault and for results, without a slash."""
+    """Name used with --vault and in results, without slashes."""
     path: Path = Field(strict=False, examples=["~/Notes"])
-    """The folder of notes; ~ works, and relative paths start at this file's folder."""
+    """The folder that contains the notes; ~ works, and relative paths are resolved from this file's
+    folder."""
     language: Language | None = Field(default=None, examples=["en"])
-    """Language of all notes, for word stems; if unset, each note's language is detected."""
+    """Language of all notes, for stemming; if unset, each note's language is detected."""
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs for notes and folders to leave out, as in a .gitignore: "Private" at any depth, "/Private" at the
-    top, "Private/" a folder only, "**/" any folders. But * also matches /, case is ignored, and ! is not
-    supported."""
+    """Globs for notes and folders to exclude, as in a .gitignore: "Private" at any depth, "/Private" at the
+    top, "Private/" a folder only, "**/" any folders. Unlike there, * also matches /, case is ignored, and !
+    is not supported."""
 
     @field_validator("name")
     @classmethod
@@ -79,12 +80,12 @@ class IndexSettings(Section):
     """``[index]``: what is indexed."""
 
     exclude: tuple[str, ...] = Field(default=(), strict=False)
-    """Globs for notes and folders to leave out of every vault, written as in a vault's ``exclude``."""
+    """Globs for notes and folders to exclude from every vault, as in a vault's ``exclude``."""
     max_note_bytes: int = Field(default=limits.NOTE_PARSE_BYTES, ge=limits.KIB, le=limits.NOTE_PARSE_BYTES)
-    """Maximum size of a note in bytes; larger notes are found by name only, and reported."""
+    """Maximum size of a note in bytes; larger notes are reported, and found by name only."""
     kinds: tuple[Switch, ...] = Field(default=DEFAULT_SWITCHES, strict=False)
     """Kinds of files to read besides notes; other kinds are indexed by name only. "ocr" reads pictures and
-    scanned PDFs, slowly, and needs the extra ocr; "session" reads logs of coding agents."""
+    scanned PDFs, which is slow and needs the ``ocr`` extra; "session" reads logs of coding agents."""
 
     @property
     def kept_at(self) -> str:
@@ -105,7 +106,7 @@ class DaemonSettings(Section):
     """Let commands start the daemon."""
     tcp: bool = False
     """Also listen on a port of 127.0.0.1, for programs that cannot use a Unix socket; the token is in
-    daemon.tcp, beside the socket. Takes effect when the daemon restarts."""
+    daemon.tcp, next to the socket. Takes effect when the daemon restarts."""
     rescan_minutes: float = Field(default=limits.RESCAN_SECONDS / 60, ge=1.0, le=limits.RESCAN_MINUTES)
     """Minutes between full comparisons of the disk with the index."""
 

@@ -18,9 +18,9 @@ class RecencyTier(Section):
     """A range of ages: the score of notes at most ``days`` old is multiplied by ``factor``."""
 
     days: float = Field(gt=0.0)
-    """Maximum age of a note in this tier."""
+    """Maximum age in days of notes in this tier."""
     factor: float = Field(gt=0.0, le=limits.WEIGHT)
-    """Factor for the score."""
+    """Factor by which scores are multiplied."""
 
 
 class RecencySettings(Section):
@@ -81,34 +81,36 @@ class SearchSettings(Section):
     mode: Mode = "hybrid"
     """Search by words and meaning, by words only or by meaning only."""
     fusion: Literal["rrf", "linear"] = "rrf"
-    """Combine words and meaning by reciprocal rank fusion, or as a weighted sum of normalised scores."""
+    """Combine the two searches by reciprocal rank fusion, or as a weighted sum of normalised scores."""
     rrf_k: float = Field(default=60.0, ge=1.0, le=1000.0)
     """The constant k of RRF; a smaller value favours each search's first results."""
     rrf_ranks: Literal["score", "integer"] = "score"
-    """Use ranks that preserve distances between scores, or plain ranks 1, 2, 3."""
+    """Use fractional ranks that reflect score differences, or plain ranks 1, 2, 3."""
     keyword_weight: Weight = 1.0
-    """Weight of words; setting it turns ``adaptive`` off. Other names: ``rrf_keyword_weight``,
+    """Weight of search by words; setting it turns off ``adaptive``. Aliases: ``rrf_keyword_weight``,
     ``rrf_bm25_weight``."""
     semantic_weight: Weight = 1.0
-    """Weight of meaning; setting it turns ``adaptive`` off. Another name: ``rrf_vector_weight``."""
+    """Weight of search by meaning; setting it turns off ``adaptive``. Alias: ``rrf_vector_weight``."""
     graph_weight: Weight = 0.5
     """Weight of notes linked to the matches; such notes stay below direct matches."""
     graph: bool = True
     """Also consider notes linked to the matches."""
     alpha: float = Field(default=0.7, ge=0.0, le=1.0)
-    """Weight of meaning with fusion = "linear"; words get the rest. An explicit weight takes precedence."""
+    """Weight of search by meaning with fusion = "linear"; search by words gets the rest. An explicit weight
+    takes precedence."""
     adaptive: bool = True
     """Let ``profile`` determine the weights for each query, unless a weight is set."""
     profile: Literal["auto", "length", "code", "conceptual", "balanced"] = "auto"
-    """Basis for the weights: how well the words match, the query's length, or fixed values."""
+    """Basis for the weights: how well the words match ("auto"), the query's length ("length"), or fixed
+    values."""
     min_confidence: float = Field(default=0.0, ge=0.0, le=1.0)
-    """Confidence below which a result is dropped; 0 keeps all."""
+    """Drop results below this confidence; 0 keeps all."""
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
     """Return no results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
     """Factor for notes that contain an identifier from the query."""
     times: bool = True
-    """Prefer notes from the time that a question names, such as *last week*."""
+    """Prefer notes from the time named in a question, such as *last week*."""
     learn: bool = True
     """Record in the index which notes are opened from which queries, and rank opened notes higher."""
     rerank_enabled: bool = False

@@ -58,12 +58,12 @@ class ServerSettings(Section):
     """Settings for a user's own server with an API like OpenAI's."""
 
     url: str = ""
-    """Address of an embedding server, without ``/embeddings``: "http://localhost:11434/v1". Without an
-    address, the model runs on this machine; with one, text is sent to the server."""
+    """Address of an embedding server, without ``/embeddings``, such as "http://localhost:11434/v1". Without
+    an address, the model runs on this machine; with one, text is sent to the server."""
     key_variable: str = ""
-    """Variable in the daemon's environment that contains the server's key."""
+    """Environment variable of the daemon that contains the server's key."""
     key_file: str = ""
-    """File with the key, readable only by you (mode 0600), instead of a variable."""
+    """File that contains the key, instead of a variable; only you may read it (mode 0600)."""
 
     former: ClassVar[Mapping[str, str]] = {"class": _URL, "class_name": _URL}
 
@@ -81,10 +81,10 @@ class RerankerSettings(ServerSettings):
     """``[reranker]``: the server that reranks if ``search.rerank_model`` is "server"."""
 
     url: str = ""
-    """Address of the server, without ``/rerank``: "http://localhost:8080". Passages and questions are sent to
-    it."""
+    """Address of the server, without ``/rerank``, such as "http://localhost:8080". Passages and questions are
+    sent to it."""
     name: str = ""
-    """The server's name for the model, if the server has several."""
+    """Name of the model on the server, if it has several."""
 
     @property
     def service(self) -> Service | None:
@@ -97,24 +97,24 @@ class ModelSettings(ServerSettings):
 
     name: str = Field(default=AUTO, min_length=1)
     """The model: "bundled" (all-MiniLM-L6-v2), "multilingual-e5-small", a model from `vaultseek models
-    fetch`, or a model's folder. "auto" is "bundled" for a vault in English, else the model of
-    ``other_languages`` if it is installed. "hashing" is a stand-in for tests. With ``url``, the server's name
-    for its model; "auto" if the server has only one."""
+    fetch`, or a model's folder. "auto" is "bundled" for a vault in English, otherwise the model in
+    ``other_languages`` if installed. "hashing" is only for tests. With ``url``, the server's name for its
+    model; "auto" if the server has only one."""
     other_languages: str = Field(default=AUTO, min_length=1)
     """Model for languages other than English. English vaults also get vectors from this model, to answer
     questions in those languages. "auto" ("multilingual-e5-small" if it is installed), "off", or a model as in
     ``name``."""
     idle_minutes: float = Field(default=15.0, ge=0.0, le=10_000.0)
-    """Unload the model after this many minutes without a search by meaning or a change. The next search is
-    answered by word only, and reloads the model within about a second. 0 keeps it loaded."""
+    """Unload the model after this many minutes without a changed note or a search by meaning. The next search
+    is answered by word only, and reloads the model within about a second. 0 keeps it loaded."""
     batch: int = Field(default=limits.SERVED_TEXTS, ge=1, le=512)
     """Number of texts per request to the server."""
     seconds: float = Field(default=limits.SERVED_SECONDS, gt=0.0, le=60.0)
     """Time limit for a background request, in seconds; questions have a shorter limit."""
     window: int = Field(default=limits.MODEL_WINDOW, ge=16, le=limits.SERVED_WINDOW)
-    """Maximum length of a passage for the server, in tokens as counted by the bundled model."""
+    """Maximum length of a passage sent to the server, in tokens as counted by the bundled model."""
     revision: str = ""
-    """Any text. Change it when the server's model has changed, so that everything is embedded again."""
+    """Any text. Change it when the server's model changes, so that everything is embedded again."""
     text_prefix: str = ""
     """Text that the server's model needs before each passage, such as "search_document: "."""
     query_prefix: str = ""
@@ -159,7 +159,7 @@ class VectorSettings(Section):
     """``[vectors]``: how the nearest vectors are found."""
 
     index: VectorIndexKind = "auto"
-    """"exact" compares a question with every vector, "chroma" only with those that Chroma proposes. Chroma is
+    """"exact" compares a question with every vector, "chroma" only with Chroma's candidates. Chroma is
     faster above about 150,000 vectors, but needs a second copy of the vectors on disk and twice their size in
     memory.
     "auto" uses Chroma above that number if there is enough memory. Takes effect when the daemon restarts."""
