@@ -52,7 +52,7 @@ def test_a_base_is_shown_in_every_format(shelf):
         {"file.name": "Emma", "formula.stars": "**"},
     ]
     assert table["columns"][1]["name"] == "Stars"
-    assert "type cards is shown as a table" in shelf.run("table", "Shelf.base", "--view", "Good").stdout
+    assert "type cards are shown as tables" in shelf.run("table", "Shelf.base", "--view", "Good").stdout
 
 
 def test_a_base_is_found_from_the_folder_it_is_in(shelf):

@@ -109,7 +109,7 @@ async def index_vault(
     """
     root = vault.options.root
     if not paths.is_folder(root):
-        raise VaultMissing(f"no vault at {root}: {paths.no_folder_reason(root)}; give the folder of a vault")
+        raise VaultMissing(f"no vault at {root}: {paths.no_folder_reason(root)}; use the folder of a vault")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
     second = vault.spaces.second if vault.spaces.wants_second(questions) else None

@@ -169,7 +169,7 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
     expected = parse(text, file)
     by_hand = ConfigError(
-        f"{file}: cannot be changed here; write {key} = {format_value(value)} under [{section}]"
+        f"{file}: cannot be changed automatically; write {key} = {format_value(value)} under [{section}]"
     )
     table = expected.setdefault(section, {})
     if not isinstance(table, dict):

@@ -96,7 +96,7 @@ def test_filters_are_nested_and_apply_together(vault):
         ("Filled", 1),
         ("spread", 12.5),
     ]
-    assert rated["problems"] == ["a view of the type cards is shown as a table"]
+    assert rated["problems"] == ["views of type cards are shown as tables"]
 
 
 def test_a_base_without_anything_shows_every_file(vault):

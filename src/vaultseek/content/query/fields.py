@@ -64,7 +64,7 @@ def words_filter(text: str) -> Filter:
 
 def _texts(field: str, value: object) -> list[str]:
     if field not in FIELDS:
-        raise BadQuery(f"unknown filter {field[:40]!r}; known are {', '.join(sorted(FIELDS))}")
+        raise BadQuery(f"unknown filter {field[:40]!r}; use one of {', '.join(sorted(FIELDS))}")
     values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
     return [_text(field, each) for each in values]
 

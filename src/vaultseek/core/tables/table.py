@@ -269,7 +269,7 @@ class _Evaluation:
             values = {id: answer_of(self._of(row, id)) for id in self.columns}
             weight += sum(map(_weight, values.values()))
             if weight > TABLE_CHARS:
-                self.problems.add("the table is cut: its cells hold too much text")
+                self.problems.add("the table was truncated: its cells contain too much text")
                 return
             yield {"path": row.file.path, "title": row.file.title, **times_of(row.file), "cells": values}
 
@@ -305,7 +305,7 @@ class _Evaluation:
     def _remark(self) -> None:
         if self.view.type != "table":
             kind = printable(self.view.type, 40)
-            self.problems.add(f"a view of the type {kind} is shown as a table")
+            self.problems.add(f"views of type {kind} are shown as tables")
         for remark in self.language.remarks:
             self.problems.add(remark)
         if len(self.view.columns) > TABLE_COLUMNS:

@@ -70,7 +70,9 @@ class TableMethods:
         self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
-            raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
+            raise UsageError(
+                "a base has its own columns, sort, group and summaries; use these only with a query"
+            )
         from vaultseek.core.tables.run import tables_of  # imported here, because the import is slow
 
         vault = follower.vault

@@ -141,7 +141,10 @@ def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
     own.write_text("[Socket]\nListenStream=1234\n")
     done = run("install")
     assert done.returncode == 3
-    assert done.stderr == f"vaultseek: {own} was not written by vaultseek; move it away, then install again\n"
+    assert (
+        done.stderr
+        == f"vaultseek: {own} was not written by vaultseek; move it elsewhere, then install again\n"
+    )
     assert run("remove").returncode == 0
     assert own.read_text().endswith("1234\n")
 
