@@ -107,7 +107,7 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
 
 def test_what_is_wrong_is_told(shelf):
     for arguments, told in (
-        (["Broken.base"], 'the filter "rating.foo()" cannot be used: there is no function "foo()"'),
+        (["Broken.base"], 'the filter "rating.foo()" cannot be used: unknown function "foo()"'),
         (["Nothing.base"], 'no base is called "Nothing.base"; there are "Broken.base", "Shelf.base"'),
         (["Shelf.base", "--view", "x"], 'no view is called "x"; use one of "All", "Good"'),
         (["Books/Dune.md"], "Books/Dune.md has no base"),

@@ -64,7 +64,7 @@ def test_the_default_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"none\.toml: no such file; give the path of a TOML file"):
+    with pytest.raises(ConfigError, match=r"none\.toml: no such file; use the path of a TOML file"):
         load(tmp_path / "none.toml")
 
 

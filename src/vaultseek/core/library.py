@@ -157,6 +157,6 @@ async def _embed_batch(
             if error.cause == "model_unusable":
                 raise
             advance = advance or Advance(vault)
-            advance.check(f"{error}; the passages embedded so far are kept, so try again later")
+            advance.check(f"{error}; try again later (passages embedded so far are kept)")
             on_indexing(f"waiting: {error}", vault.ledger.counts())
         await asyncio.sleep(limits.RETRY_SECONDS)

@@ -5,7 +5,7 @@ from vaultseek.base.text import count
 
 _REASONS = {
     "mentioned": "mentioned on line {line}",
-    "mentions": "mentions it on line {line}",
+    "mentions": "mentions this note on line {line}",
     "links_back": "already links here",
     "meaning": "similar in meaning ({cosine:.2f})",
 }

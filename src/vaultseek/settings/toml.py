@@ -41,7 +41,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
             raw = stream.read(limits.CONFIG_BYTES + 1)
     except FileNotFoundError:
         if required:
-            raise ConfigError(f"{file}: no such file; give the path of a TOML file") from None
+            raise ConfigError(f"{file}: no such file; use the path of a TOML file") from None
         return None
     except OSError as error:
         raise ConfigError(

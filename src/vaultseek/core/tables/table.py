@@ -195,7 +195,7 @@ class _Evaluation:
         kind, _, name = id.partition(".")
         if kind == "formula" and name:
             if name not in self.language.formulas:
-                raise BadExpression(f"there is no formula {quote(name, 40)}")
+                raise BadExpression(f"unknown formula {quote(name, 40)}")
             return lambda scope: scope.formula(name)
         if kind == "file":
             return self.language.compiled(id)
@@ -288,7 +288,7 @@ class _Evaluation:
         if name not in own:
             known = {each.lower(): figure for each, figure in SUMMARIES.items()}
             if name.lower() not in known:
-                self.problems.add(f"there is no summary {quote(name, 40)}")
+                self.problems.add(f"unknown summary {quote(name, 40)}")
                 return _UNKNOWN
             return known[name.lower()](values)
         if not rows:

@@ -53,7 +53,7 @@ class TableMethods:
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
         """Return the tables in a base or in a note, or one table of the notes found by a query."""
         if (call.file is None) == (call.query is None):
-            raise UsageError('a table needs a file or a query; give either "file" or "query"')
+            raise UsageError('a table needs a file or a query; set either "file" or "query"')
         follower = await self._find(call)
         await follower.wait_if_new()
         degraded = follower.degraded_reason()

@@ -139,7 +139,7 @@ def to_exception(error: object) -> VaultseekError:
 
 def unknown_method(method: str) -> VaultseekError:
     """Return the error for an unknown method."""
-    return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
+    return _coded(UsageError(f"unknown method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
 
 
 def duplicate_id(id: Id) -> VaultseekError:

@@ -162,7 +162,7 @@ def test_where_no_manager_answers_nothing_is_written(run: Run) -> None:
     done = run("install", FAILS="--property=Version")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "vaultseek: systemd does not answer for this user, so nothing was written; start the daemon with "
+        "vaultseek: systemd is not available to this user, so nothing was written; start the daemon with "
         "`vaultseek start`, or see the files with `vaultseek service install --print`\n"
     )
     assert not folder().exists()

@@ -45,7 +45,7 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
         answer = call_note(invocation, "note/get", found["path"], **lines_of_part)
     if answer["start_line"] > max(1, answer["lines"]):
         lines_there = count(answer["lines"], "line")
-        raise UsageError(f"{quote(answer['path'])} has {lines_there}; use a range within them")
+        raise UsageError(f"{quote(answer['path'])} has {lines_there}; use a range within the note")
     if invocation.json:
         print_json(answer)
     else:

@@ -232,7 +232,7 @@ def check_reachable(manager: Manager) -> None:
     result = try_run(manager.probe)
     if result is None or result.returncode:
         raise Unavailable(
-            f"{manager.name} does not answer for this user, so nothing was written; start the daemon with "
+            f"{manager.name} is not available to this user, so nothing was written; start the daemon with "
             "`vaultseek start`, or see the files with `vaultseek service install --print`"
         )
 
