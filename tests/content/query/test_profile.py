@@ -71,7 +71,7 @@ def identifiers(text: str) -> list[str]:
             "/etc/passwd",
         ),
         *("~/notes.md", "./run", "a/b/c", "C:\\notes\\x", "https://x.org/a?b=c", "0xDEAD", "f896fac"),
-        *("123e4567-e89b-12d3-a456-426614174000", "M8x40"),
+        *("123e4567-e89b-12d3-a456-426614174000", "M8x40", "9X-77", "7Z-004B"),
     ],
 )
 def test_identifiers_are_found_whole(name):

@@ -239,9 +239,7 @@ def test_explain_also_tells_of_the_query_as_a_whole() -> None:
 def test_a_phrase_that_no_note_has_is_advised_without_its_marks() -> None:
     interpreted = {"rank_text": "a b", "phrases": ["a b"], "filters": ['text "a b"'], "notes": []}
     text = page(answer(interpreted=interpreted), Terminal(), now=NOW)
-    assert "; no note has these words in this order; try them without quotation marks." in text.replace(
-        "\n", " "
-    )
+    assert "; no note contains this exact phrase; try it without quotation marks." in text.replace("\n", " ")
     tagged = {**interpreted, "filters": ['text "a b"', "tag is x"]}
     assert "try without the filters" in page(answer(interpreted=tagged), Terminal(), now=NOW)
 

@@ -229,6 +229,15 @@ def test_a_touched_note_keeps_its_content(ledger):
     assert (known.stat, known.racy) == (FileStat(9, 9, 9, 9), True)
 
 
+@pytest.mark.parametrize("created", [When(100.0), When(50.0), When(100.0, "local")])
+def test_a_touched_note_without_a_date_of_its_own_is_as_old_as_its_file(ledger, created):
+    (note,) = put(ledger, replace(indexed("a.md", "one"), created=created))
+    ledger.notes.touch([UnchangedNote("a.md", FileStat(9, 9, 9, 9), True, 5.0)])
+    row = ledger.notes.by_id([note])[note]
+    assert row.modified == 5.0
+    assert row.created == (When(5.0) if created == When(100.0) else created)
+
+
 def test_the_notes_modified_last_come_first_and_ties_by_path(ledger):
     times = {"b.md": 5.0, "a.md": 5.0, "old.md": 1.0, "new.md": 9.0, "other.md": 99.0}
     ids = put(ledger, *(replace(indexed(path, "x"), modified=time) for path, time in times.items()))

@@ -203,7 +203,7 @@ def _advice(answer: JSON) -> str:
     interpreted = answer.get("interpreted") or {}
     filters = interpreted.get("filters") or ()
     if filters and len(filters) == len(interpreted.get("phrases") or ()):
-        return "no note has these words in this order; try them without quotation marks"
+        return "no note contains this exact phrase; try it without quotation marks"
     if filters:
         return "try without the filters"
     if answer.get("mode") == "keyword":

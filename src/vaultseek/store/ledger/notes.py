@@ -128,11 +128,15 @@ class NoteTable:
         return number
 
     def touch(self, unchanged: Iterable[UnchangedNote]) -> None:
-        """Store the new ``stat`` values of files whose content is unchanged."""
+        """Store the new ``stat`` values of files whose content is unchanged.
+
+        A note without a date of its own is as old as its file.
+        """
         self._database.run_many(
-            "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?"
+            "UPDATE notes SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = ?, modified = ?,"
+            " created = CASE WHEN created_kind = 'moment' AND created = modified THEN ? ELSE created END"
             " WHERE path = ?",
-            ((*note.stat, int(note.racy), note.modified, note.path) for note in unchanged),
+            ((*note.stat, int(note.racy), note.modified, note.modified, note.path) for note in unchanged),
         )
 
     def prune_removed(self, revision: int) -> None:
