@@ -44,7 +44,7 @@ VERBS = (
 CONDITION = r"(?:(?:to|if) [^,]+, )?"
 ADVICE = re.compile(
     rf"(?:; |, |\? |, so |, or ){CONDITION}(?:{VERBS})\b"
-    r"|`vaultseek |\bexpected\b|\bmust\b|\bneeds\b|\bknown are\b|\bmay be\b|\b(?:has to|will) be rebuilt\b"
+    r"|`vaultseek |\bexpected\b|\bmust\b|\bneeds\b|\bso that\b|\bmay be\b|\b(?:has to|will) be rebuilt\b"
     r"|; (?:it|nothing|its|only|one|each|remaining|the nearest)\b"
 )
 """Words that tell users what to do, or what happens by itself."""

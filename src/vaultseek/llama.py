@@ -52,7 +52,9 @@ class VaultNodeParser(NodeParser):  # type: ignore[misc]  # LlamaIndex is not ch
     Raises ConfigError if ``count`` is omitted and the bundled model is missing.
     """
 
-    window: int = Field(default=MODEL_WINDOW, gt=0, description="Tokens that the embedding model reads.")
+    window: int = Field(
+        default=MODEL_WINDOW, gt=0, description="Maximum number of tokens that the model reads."
+    )
     _count: TokenCount = PrivateAttr()
 
     def __init__(self, *, count: TokenCount | None = None, **more: Any) -> None:

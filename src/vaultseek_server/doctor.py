@@ -114,7 +114,7 @@ def check_team(
             yield Finding("team", WARNING, message, "use 127.0.0.1 and a proxy with TLS; see docs/team.md")
         if addresses is not None and text not in addresses:
             closed = True
-            message = f"the daemon does not listen on {text} yet"
+            message = f"the daemon is not listening on {text} yet"
             yield Finding("team", WARNING, message, "run `vaultseek start --restart`")
         elif addresses is not None and (problem := addresses[text]) is not None:
             closed = True
@@ -143,6 +143,6 @@ def _token(token: TokenSettings, settings: Settings, shards: Collection[str]) ->
         elif root is not None and folder and not paths.is_folder(root / folder):
             fault = f"there is no folder {quote(folder)} in {quote(vault)}"
         if fault is not None:
-            message = f"the token {quote(token.name)} gets nothing from {quote(each)}: {fault}"
+            message = f"the token {quote(token.name)} has no access to {quote(each)}: {fault}"
             public = "a token refers to a vault or folder that does not exist"
-            yield Finding("team", WARNING, message, "correct sees in [[team.tokens]]", public)
+            yield Finding("team", WARNING, message, "correct `sees` in [[team.tokens]]", public)

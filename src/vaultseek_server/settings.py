@@ -74,7 +74,7 @@ class EngineOptions:
         if parts.scheme not in ("postgresql", "postgres") or not parts.hostname or parts.password:
             raise ConfigError(
                 "index.uri: expected postgresql://HOST/DATABASE; put user:password into a file of mode 0600 "
-                "and name it as index.token_file"
+                "and set index.token_file to its path"
             )
 
     def check_certificate(self) -> None:
@@ -105,7 +105,7 @@ class EngineKeys(Section):
     collections: str = Field(
         default="vaultseek",
         pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,21}$",
-        title="letters, digits and _, no digit first, 22 at most",
+        title="at most 22 letters, digits and _, not starting with a digit",
     )
     """Prefix for schema names, at most 22 characters."""
     seconds: float = Field(default=10.0, gt=0.0, le=600.0)
@@ -151,7 +151,7 @@ class EngineKeys(Section):
             except ConfigError as error:
                 yield key, str(error).removeprefix(f"index.{key}: ").removeprefix(f"index.{key} is ")
         if self.token_file and self.token_variable:
-            yield "token_variable", "token_file is also set; leave one of them out"
+            yield "token_variable", "token_file is also set; remove one of them"
 
     @property
     def options(self) -> EngineOptions:

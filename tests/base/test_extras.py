@@ -32,7 +32,7 @@ def test_every_extra_of_the_package_is_known() -> None:
 
 def test_what_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(extras.MODULES, "torch", ("json", "no_such_module", "no_such_module.part"))
-    with pytest.raises(ConfigError, match=r"^a model needs the extra torch; add it$") as caught:
+    with pytest.raises(ConfigError, match=r"^a model needs the torch extra; add it$") as caught:
         extras.require_extra("torch", "a model")
     assert caught.value.advice == advise("install", "torch")
     monkeypatch.setitem(extras.MODULES, "torch", ("json", "json.decoder"))

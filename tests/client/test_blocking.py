@@ -142,7 +142,7 @@ def test_errors_of_the_daemon_are_raised_as_what_they_are_and_the_line_goes_on(d
     with Client() as client:
         with pytest.raises(BadQuery, match="unbalanced quote"):
             client.call("fails")
-        with pytest.raises(UsageError, match='no method "serach"') as raised:
+        with pytest.raises(UsageError, match='unknown method "serach"') as raised:
             client.call("serach")
         assert raised.value.code == "unknown_method"
         assert client.call("echo") == {}

@@ -43,7 +43,7 @@ def test_parameters_are_sent_by_their_names_in_the_protocol_if_they_are_given():
 
 
 def test_options_need_their_names_and_no_parameter_is_given_twice():
-    with pytest.raises(TypeError, match="give the others by name"):
+    with pytest.raises(TypeError, match="pass the others by name"):
         Sent().search("pump", 5)
     with pytest.raises(TypeError, match="query"):
         Sent().search("pump", query="pump")

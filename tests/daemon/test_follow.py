@@ -72,7 +72,7 @@ async def follow(
         (WorkerUnavailable("it is down"), "it is down"),
         (
             OSError(errno.ENOSPC, "No space"),
-            "the disk is full; free some space; only then does indexing continue",
+            "the disk is full; free some space so that indexing can continue",
         ),
         (sqlite3.OperationalError("database or disk is full"), "the disk is full; free some space"),
         (ValueError("odd"), "storing vectors failed (ValueError); see the log"),

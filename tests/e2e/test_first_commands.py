@@ -100,7 +100,7 @@ def test_the_vaults_that_are_named_are_searched_together(daemon, folder: Path, t
     one = daemon.run("tags", "--vault", "journal", "--vault", "work")
     assert (one.returncode, one.stderr) == (
         2,
-        "vaultseek: only search and find take several vaults; keep only one --vault\n",
+        "vaultseek: only search and find accept several vaults; use only one --vault\n",
     )
 
 

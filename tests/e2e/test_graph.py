@@ -132,7 +132,7 @@ def test_no_step_by_meaning_joins_notes_about_different_things(indexed_vault):
     answer = vault.json("graph", "path", "Tea", "Quay")
     assert (answer["routes"], answer["partial"]) == ([], [])
     shown = vault.run("graph", "path", "Tea", "Quay").stdout
-    assert shown == "No path: no links lead there, and nothing there is similar in meaning.\n"
+    assert shown == "No path: no links lead there, and no notes on the two sides are similar in meaning.\n"
 
 
 def test_a_file_from_another_folder_is_either_end_of_a_path(graph):
@@ -172,7 +172,7 @@ def test_what_notes_near_in_meaning_link_to_is_suggested(indexed_vault):
     vault = indexed_vault({**teas, **lone})
     suggested = {item["path"]: item for item in vault.json("graph", "suggest", "Steeping")["suggestions"]}
     assert {"kind": "followed", "count": 4} in suggested["kettle.md"]["reasons"]
-    assert "linked by 4 notes similar in meaning" in vault.run("graph", "suggest", "Steeping").stdout
+    assert "linked from 4 similar notes" in vault.run("graph", "suggest", "Steeping").stdout
 
 
 def test_what_is_linked_is_not_suggested(graph):

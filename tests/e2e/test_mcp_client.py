@@ -168,7 +168,7 @@ async def test_a_base_is_a_table_for_an_agent(daemon, vault):
     async with agent(daemon, cwd=root) as client:
         text = (await client.call_tool("table", {"source": "Work.base"})).content[0].text
         assert "\ntable V: path | file name | aliases\n- Pump.md | Pump | Bilge | changed 20" in text
-        assert "problem: a view of the type cards is shown as a table" in text
+        assert "problem: views of type cards are shown as tables" in text
         refused = await client.call_tool("table", {"source": "../Work.base"})
         assert refused.is_error
         assert "not inside the vault" in refused.content[0].text

@@ -144,7 +144,7 @@ def test_nothing_related_to_a_note_is_no_fault_of_words(indexed_vault):
     assert (done.returncode, done.stderr) == (1, "")
     assert (
         done.stdout
-        == "Found nothing related to empty.md: no note is similar in meaning or linked with this one.\n"
+        == "Found nothing related to empty.md: no note is similar to this one in meaning or linked to it.\n"
     )
 
 
@@ -388,7 +388,10 @@ def test_a_part_of_a_note_whose_name_has_a_hash_is_read(daemon, vault):
     wrong = daemon.run("read", "C# notes#Looops", *here)
     assert (wrong.returncode, "has no heading" in wrong.stderr) == (1, True)
     twice = daemon.run("read", "C# notes#Loops", "--lines", "3-5", *here)
-    assert (twice.returncode, "names a part of a note; leave out the part or --lines" in twice.stderr) == (
+    assert (
+        twice.returncode,
+        "refers to a part of a note; leave out the part or --lines" in twice.stderr,
+    ) == (
         2,
         True,
     )

@@ -42,7 +42,7 @@ def test_what_it_lacks_is_named_with_the_command_that_adds_it(
 ) -> None:
     said = installation.run(*command)
     assert (said.returncode, said.stdout) == (2, "")
-    assert f"needs the extra {extra}; add it with `" in said.stderr
+    assert f"needs the {extra} extra; add it with `" in said.stderr
     command_line = said.stderr.rpartition("/bin/")[2].rstrip()
     assert re.fullmatch(rf"python[\d.]* -m pip install '{PROJECT}\[{extra}\]'`", command_line)
 

@@ -101,9 +101,9 @@ def test_a_folder_that_is_closed_is_called_so(daemon, vault, eventually):
     assert "cannot be read: Permission denied; check its folder's permissions" in read.stderr
     root.chmod(0)
     eventually(lambda: state(daemon)["state"] == "vault_missing")
-    assert "one of its parent folders cannot be entered" in state(daemon)["reason"]
+    assert "one of its parent folders is not accessible" in state(daemon)["reason"]
     for other in (["vault", "add"], ["search", "granite", "--vault"]):
-        assert "one of its parent folders cannot be entered" in daemon.run(*other, str(root / "other")).stderr
+        assert "one of its parent folders is not accessible" in daemon.run(*other, str(root / "other")).stderr
 
 
 @pytest.mark.fault("C1")

@@ -183,7 +183,7 @@ def test_a_socket_of_the_managers_is_used_and_outlives_the_daemon(
 
 @pytest.mark.parametrize(
     ("where", "mode", "message"),
-    [("elsewhere.sock", 0o600, "but clients look for"), (None, 0o666, "which other users may use")],
+    [("elsewhere.sock", 0o600, "but clients look for"), (None, 0o666, "which other users can use")],
 )
 def test_a_socket_that_does_not_fit_is_refused(
     manager: Manager, command: list[str], tmp_path: Path, where: str | None, mode: int, message: str

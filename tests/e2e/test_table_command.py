@@ -52,7 +52,7 @@ def test_a_base_is_shown_in_every_format(shelf):
         {"file.name": "Emma", "formula.stars": "**"},
     ]
     assert table["columns"][1]["name"] == "Stars"
-    assert "type cards is shown as a table" in shelf.run("table", "Shelf.base", "--view", "Good").stdout
+    assert "type cards are shown as tables" in shelf.run("table", "Shelf.base", "--view", "Good").stdout
 
 
 def test_a_base_is_found_from_the_folder_it_is_in(shelf):
@@ -107,7 +107,7 @@ def test_a_query_is_shown_with_columns_of_its_own(shelf):
 
 def test_what_is_wrong_is_told(shelf):
     for arguments, told in (
-        (["Broken.base"], 'the filter "rating.foo()" cannot be used: there is no function "foo()"'),
+        (["Broken.base"], 'the filter "rating.foo()" cannot be used: unknown function "foo()"'),
         (["Nothing.base"], 'no base is called "Nothing.base"; there are "Broken.base", "Shelf.base"'),
         (["Shelf.base", "--view", "x"], 'no view is called "x"; use one of "All", "Good"'),
         (["Books/Dune.md"], "Books/Dune.md has no base"),

@@ -405,7 +405,7 @@ def test_the_match_in_a_line_without_end_is_shown(reader):
     word = reader.page.locator("#note mark.word")
     reader.expect(word).to_have_text("needleword")
     reader.expect(word).to_be_in_viewport()
-    reader.sees("#note .cut", "Very long lines are cut.")
+    reader.sees("#note .cut", "Very long lines are truncated.")
 
 
 def test_results_offer_what_narrows_them(reader):

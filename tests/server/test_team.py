@@ -174,7 +174,7 @@ def test_the_doctor_names_tokens_that_see_nothing_and_open_addresses(tmp_path: P
     assert messages(place, "shard/B") == [f"{place} for 1 token"]
     assert messages(place, "wiki", running={place: None}) == [f"listens on {place} for 1 token"]
     assert messages(place, "wiki", running={place: "it is taken"}) == ["it is taken"]
-    assert messages(place, "wiki", running={}) == [f"the daemon does not listen on {place} yet"]
+    assert messages(place, "wiki", running={}) == [f"the daemon is not listening on {place} yet"]
     assert "no folder" in messages(place, "wiki/B")[0]
     assert "no vault" in messages(place, "wik")[0]
     assert "without encryption" in messages("0.0.0.0:7447", "wiki")[0]

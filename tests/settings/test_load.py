@@ -64,7 +64,7 @@ def test_the_default_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"none\.toml: no such file; give the path of a TOML file"):
+    with pytest.raises(ConfigError, match=r"none\.toml: no such file; use the path of a TOML file"):
         load(tmp_path / "none.toml")
 
 
@@ -180,7 +180,7 @@ BAD = {
     "root": (vault_entry("a", "/"), "vaults[0].path: expected a folder of notes, found the whole disk: /"),
     "system": (
         vault_entry("a", "/proc"),
-        "vaults[0].path: expected a folder of notes; /proc belongs to the system",
+        "vaults[0].path: expected a folder of notes; /proc is a system folder",
     ),
     "home": (vault_entry("a", "~"), "found the home directory or a folder above it"),
     "name with a slash": (vault_entry("a/b"), "vaults[0].name: expected a plain name"),

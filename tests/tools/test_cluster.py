@@ -25,7 +25,7 @@ SILENT = ["127.0.0.1:1", "ray://127.0.0.1:1", "[::1]:1", "no-such-host.invalid:1
 
 def test_an_installation_without_ray_says_what_to_install(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="needs the extra ray; add it"):
+    with pytest.raises(ConfigError, match="needs the ray extra; add it"):
         cluster.checked_address("local")
 
 
@@ -91,7 +91,10 @@ def test_a_cluster_here_that_starts_too_slowly_is_started_again_while_there_is_w
     ):
         pass
     assert len(started) == starts
-    line = f"Ray did not start within {seconds:.0f} s and is being restarted; the daemon embeds until then"
+    line = (
+        f"Ray did not start within {seconds:.0f} s and is being restarted; "
+        "the daemon embeds the notes until then"
+    )
     assert said == [line] * (starts - 1)
 
 

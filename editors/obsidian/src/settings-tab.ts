@@ -109,7 +109,7 @@ export class VaultseekSettingTab extends PluginSettingTab {
 }
 
 function wrongCount(value: unknown): string | undefined {
-	return resultCount(value) === null ? `Write a whole number from 1 to ${MOST_RESULTS}.` : undefined;
+	return resultCount(value) === null ? `Enter a whole number from 1 to ${MOST_RESULTS}.` : undefined;
 }
 
 /** Return a function that stores a valid typed value, and shows the problem of an invalid one below the setting. */

@@ -149,7 +149,7 @@ def lengths_of(prefix: bytes) -> tuple[int, int]:
         raise FrameLost("a child process's message was cut off")
     magic, head, payload = PREFIX.unpack(prefix)
     if magic != _MAGIC:
-        raise FrameLost("a child process sent something that is not a message")
+        raise FrameLost("a child process sent invalid data")
     try:
         _check_lengths(head, payload)
     except FrameTooLarge as error:

@@ -38,7 +38,7 @@ def require_extra(name: str, what: str) -> None:
 
 def missing_extra(name: str, what: str) -> ConfigError:
     """Return the error for a missing extra; ``what`` describes the feature that needs it."""
-    return ConfigError(f"{what} needs the extra {name}; add it", advise("install", name))
+    return ConfigError(f"{what} needs the {name} extra; add it", advise("install", name))
 
 
 def install_command(name: str) -> str:

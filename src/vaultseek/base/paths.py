@@ -140,8 +140,8 @@ def read_secret(variable: str, file: str, setting: str) -> str | None:
     if variable:
         if not (value := os.environ.get(variable, "").strip()):
             raise ConfigError(
-                f"the environment variable {variable} ({setting}_variable) is not set for the daemon; "
-                f"set it where the daemon is started, or use {setting}_file"
+                f"the environment variable {variable} ({setting}_variable) is not set in the "
+                f"daemon's environment; set it there, or use {setting}_file"
             )
         return value
     if not file:
@@ -177,10 +177,10 @@ def no_folder_reason(path: str | Path) -> str:
     try:
         os.stat(path)
     except PermissionError:
-        return "one of its parent folders cannot be entered; check that folder's permissions"
+        return "one of its parent folders is not accessible; check that folder's permissions"
     except (OSError, ValueError):
         return "no such folder"
-    return "a file, expected a folder of notes"
+    return "a file, not a folder of notes"
 
 
 def folder_bytes(path: Path) -> int:
@@ -275,7 +275,7 @@ def unsuitable_vault_reason(root: Path) -> str | None:
         return "contains your home directory"
     below = any(root.is_relative_to(folder) for folder in _SYSTEM_TREES)
     if (below and not root.is_relative_to("/dev/shm")) or str(root) in _SYSTEM_FOLDERS:
-        return "belongs to the system"
+        return "is a system folder"
     for folder, content in (
         (data_directory(), "vaultseek's own indexes"),
         (state_directory(), "vaultseek's own log"),

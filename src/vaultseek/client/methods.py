@@ -37,7 +37,7 @@ def _method(method: str, *positional: str) -> Callable[..., Any]:
         if len(values) > len(names):
             known = ", ".join(names) or "none"
             raise TypeError(
-                f"{method!r} takes these parameters by position: {known}; give the others by name"
+                f"{method!r} accepts only these parameters by position: {known}; pass the others by name"
             )
         given = dict(**dict(zip(names, values, strict=False)), **options)  # duplicates raise TypeError
         # None and False mean that a parameter is omitted.

@@ -109,7 +109,7 @@ async def index_vault(
     """
     root = vault.options.root
     if not paths.is_folder(root):
-        raise VaultMissing(f"no vault at {root}: {paths.no_folder_reason(root)}; give the folder of a vault")
+        raise VaultMissing(f"no vault at {root}: {paths.no_folder_reason(root)}; use the folder of a vault")
     await vault.in_writer(_index_notes, vault, on_indexing)
     last_report = 0.0
     second = vault.spaces.second if vault.spaces.wants_second(questions) else None
@@ -157,6 +157,6 @@ async def _embed_batch(
             if error.cause == "model_unusable":
                 raise
             advance = advance or Advance(vault)
-            advance.check(f"{error}; the passages embedded so far are kept, so try again later")
+            advance.check(f"{error}; try again later (passages embedded so far are kept)")
             on_indexing(f"waiting: {error}", vault.ledger.counts())
         await asyncio.sleep(limits.RETRY_SECONDS)

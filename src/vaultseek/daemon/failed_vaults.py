@@ -101,7 +101,7 @@ def _reason(options: VaultOptions, error: Exception) -> Reason:
     if isinstance(error, VaultseekError):
         return Reason.of(error)
     if paths.is_disk_full(error):
-        return Reason("disk_full", "the disk is full; free some space, and the vault opens by itself")
+        return Reason("disk_full", "the disk is full; free some space, and the vault will open by itself")
     what = f"the index for {options.name} cannot be opened"
     why = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return Reason("failing", f"{what}: {why}; see the log")

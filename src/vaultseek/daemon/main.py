@@ -182,7 +182,7 @@ def _call_in(loop: asyncio.AbstractEventLoop, callback: Callable[[], None]) -> N
 
 def _cut_off(endpoint: Endpoint) -> None:
     """Exit immediately; the kernel releases the locks, and the child processes end as well."""
-    log.warning("stopped before all work was done; the next start continues the work")
+    log.warning("stopped before all work was done; the next start continues it")
     with contextlib.suppress(OSError):
         endpoint.forget()
     os._exit(0)

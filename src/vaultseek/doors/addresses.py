@@ -97,7 +97,7 @@ def part(anchor: str, note: JSON, blocks: Iterable[JSON] = ()) -> Address:
     if not chunks:
         line = next((item["line"] for item in blocks if fold(item["text"]) == fold(anchor[1:])), None)
         if line is None:
-            raise NotFound(f"{note['path']} has no block {quote(anchor)}; search for it in the whole note")
+            raise NotFound(f"{note['path']} has no block {quote(anchor)}; search the whole note for it")
         chunks = [chunk for chunk in note["chunks"] if chunk["start_line"] <= line <= chunk["end_line"]][:1]
         chunks = chunks or [{"start_line": line, "end_line": line}]
     return Address(note["path"], first=chunks[0]["start_line"], last=chunks[-1]["end_line"], line=line)

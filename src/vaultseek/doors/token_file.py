@@ -22,9 +22,9 @@ def read_token(file: Path) -> str:
         raise Unavailable(f"{file} cannot be read: {error.strerror}; remove it") from None
     if data is None:
         raise Forbidden(
-            f"other users can read the token in {file}; remove the file, and a new one is created"
+            f"other users can read the token in {file}; remove the file, and a new one will be created"
         )
     token = data.decode("utf-8", "replace").strip()
     if len(token) < TOKEN_BYTES or not token.isascii():
-        raise Unavailable(f"{file} has no token; remove it, and a new one is created")
+        raise Unavailable(f"{file} has no token; remove it, and a new one will be created")
     return token

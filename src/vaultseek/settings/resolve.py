@@ -178,7 +178,7 @@ def _of_server(server: ServerSettings) -> Iterator[tuple[Location, str]]:
     if server.key_file and (message := _message(Service("", key_file=server.key_file).key)) is not None:
         yield ("key_file",), message.removeprefix("key_file: ")
     if server.key_file and server.key_variable:
-        yield ("key_variable",), "key_file is also set; leave one of them out"
+        yield ("key_variable",), "key_file is also set; remove one of them"
 
 
 def _message(check: Callable[[], object]) -> str | None:

@@ -41,7 +41,7 @@ def read_text(file: Path, *, required: bool) -> str | None:
             raw = stream.read(limits.CONFIG_BYTES + 1)
     except FileNotFoundError:
         if required:
-            raise ConfigError(f"{file}: no such file; give the path of a TOML file") from None
+            raise ConfigError(f"{file}: no such file; use the path of a TOML file") from None
         return None
     except OSError as error:
         raise ConfigError(
@@ -169,7 +169,7 @@ def _with_key(text: str, section: str, key: str, value: str | bool, file: Path) 
 
     expected = parse(text, file)
     by_hand = ConfigError(
-        f"{file}: cannot be changed here; write {key} = {format_value(value)} under [{section}]"
+        f"{file}: cannot be changed automatically; write {key} = {format_value(value)} under [{section}]"
     )
     table = expected.setdefault(section, {})
     if not isinstance(table, dict):

@@ -131,7 +131,7 @@ def connected(
                     raise Unavailable(text) from None
                 say(
                     f"Ray did not start within {seconds:.0f} s and is being restarted; "
-                    "the daemon embeds until then"
+                    "the daemon embeds the notes until then"
                 )
         yield RayCluster(ray, model, fingerprint)
 
@@ -165,7 +165,7 @@ def embed_on(
         if results or not in_flight:
             last_result = clock()
         elif clock() - last_result > stalled_seconds:
-            raise Unavailable(f"the cluster has been silent for {stalled_seconds:.0f} s; look at its log")
+            raise Unavailable(f"the cluster has been silent for {stalled_seconds:.0f} s; see its log")
     return embedded
 
 

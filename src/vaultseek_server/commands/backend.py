@@ -128,4 +128,4 @@ def _lines(moved: JSON, place: str) -> Iterator[str]:
             for each in others[:SHOWN_SEARCHES]:
                 yield f"  {each['again']} of {each['notes']} top notes found again: {clean(each['query'])}"
     if moved["former"]:
-        yield f"{clean(moved['former'])} keeps its copy; delete it there if you want it gone"
+        yield f"{clean(moved['former'])} keeps its copy; delete it there if you no longer need it"

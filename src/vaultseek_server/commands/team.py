@@ -21,7 +21,7 @@ def team() -> None:
 @json_option()
 @local_options
 def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
-    """Create a token for some vaults or folders.
+    """Create a token for specific vaults or folders.
 
     The token is printed once and never stored. Put its SHA-256 into the server's configuration, and give the
     token to its user.
@@ -51,7 +51,7 @@ def token(invocation: Invocation, name: str, sees: tuple[str, ...]) -> int:
     return print_result(
         {"token": text, "settings": made.model_dump(mode="json"), "address_file": of_client},
         invocation,
-        "For config.toml of the server:\n",
+        "For the server's config.toml:\n",
         "[[team.tokens]]",
         *(f"{key} = {format_value(getattr(made, key))}" for key in ("name", "sha256", "sees")),
         "\nFor the token's user: save as daemon.tcp (mode 0600) beside the socket, with the tunnel's port:\n",

@@ -79,7 +79,7 @@ def forget_shard(engine: EngineOptions, root: Path, *, drop: bool, is_abandoned:
         if is_there and not (drop and is_abandoned):
             if drop:
                 raise UsageError(
-                    f"an indexer still keeps {name}; remove the vault there, or stop the indexer first"
+                    f"an indexer still has {name}; remove the vault there, or stop the indexer first"
                 )
             raise UsageError(
                 f"the engine still has {name}; remove the vault where its indexer runs or, "

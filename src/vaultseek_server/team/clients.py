@@ -82,7 +82,7 @@ async def _open_address(
 @contextlib.asynccontextmanager
 async def _accept(server: Server, verifier: TeamVerifier, host: str, number: int) -> AsyncIterator[None]:
     with contextlib.closing(listen(host, number)) as listening:
-        log.info("listening for a team on %s:%d", host, number)
+        log.info("listening for team clients on %s:%d", host, number)
         if not is_of_this_machine(host):
             log.warning("%s:%d can be reached from other machines, without encryption", host, number)
         async with authenticated(server, listening, verifier):

@@ -119,7 +119,7 @@ class TokenGate:
 def _refuse_waiting(params: JSON) -> None:
     """Raise Forbidden for requests that cost more than a search, or that name files on the server."""
     if params.get("wait"):
-        raise Forbidden("clients with a token cannot request a comparison with the disk; leave 'wait' out")
+        raise Forbidden("clients with a token cannot request a comparison with the disk; leave out 'wait'")
     settings = params.get("settings")
     named = {str(key).lower() for key in settings} if isinstance(settings, dict) else set()
     if refused := sorted(named & _SERVER_SETTINGS):

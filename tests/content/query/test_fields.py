@@ -47,7 +47,7 @@ def test_fields_make_the_filters_of_the_language(fields, query):
 def test_dates_and_backlinks_that_the_language_has_no_word_for():
     fields = {"created_after": "2026-01-15", "created_before": "2026-02", "linked_from": "Index"}
     assert str(from_fields(fields, now=NOW)) == (
-        '(created from 2026-01-15 00:00 on and created before 2026-02-01 00:00 and linked from "Index")'
+        '(created since 2026-01-15 00:00 and created before 2026-02-01 00:00 and linked from "Index")'
     )
 
 

@@ -201,7 +201,7 @@ async def test_where_none_is_near_enough_the_explanation_says_so(opened):
         return (await world.ask(query, mode=mode, settings=asked))["explain"]["not_expanded"]
 
     async with opened() as world:
-        near = "no other term in the vault reaches search.expansion.floor, a similarity of 0.9"
+        near = "no other term in the vault reaches the similarity search.expansion.floor (0.9)"
         assert await reason("lettuce slimy", floor=0.9) == near
         assert await reason("E-4107") == "identifiers are not expanded"
         assert await reason("lettuce slimy") is None

@@ -79,7 +79,7 @@ def test_an_explanation_makes_the_score(opened):
 
 def test_a_wrong_value_of_when_is_named(opened):
     notes = answer(opened, "brake when:soon", mode="keyword")["interpreted"]["notes"]
-    assert notes == ["when:soon was treated as words; expected any, to ignore times in the question"]
+    assert notes == ["when:soon was treated as words; expected any, to ignore times in the query"]
 
 
 DIARY = {

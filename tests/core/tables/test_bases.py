@@ -96,7 +96,7 @@ def test_filters_are_nested_and_apply_together(vault):
         ("Filled", 1),
         ("spread", 12.5),
     ]
-    assert rated["problems"] == ["a view of the type cards is shown as a table"]
+    assert rated["problems"] == ["views of type cards are shown as tables"]
 
 
 def test_a_base_without_anything_shows_every_file(vault):
@@ -125,7 +125,7 @@ views:
     assert [(group["value"], group["count"]) for group in answer["groups"]] == [("open", 2), ("done", 1)]
     assert [each["value"] for each in answer["groups"][0]["summaries"]] == [7, "2025-06-01T20:15:00", 0, 2, 1]
     assert [each["value"] for each in answer["summaries"]] == [16, "2026-01-10", 1, 3, 1]
-    assert answer["problems"] == ['there is no summary "Odd"']
+    assert answer["problems"] == ['unknown summary "Odd"']
 
 
 def test_figures_of_a_part_of_the_rows_are_said_to_be_that(vault):
@@ -163,9 +163,9 @@ def test_older_spellings_are_read(vault):
 
 def test_a_filter_that_cannot_be_used_is_an_error(vault):
     for condition, told in (
-        ("foo(file)", "no function"),
+        ("foo(file)", "unknown function"),
         ("rating >", "ends where"),
-        ("formula.x > 1", "no formula"),
+        ("formula.x > 1", "unknown formula"),
     ):
         with pytest.raises(UsageError, match=told):
             table(vault, f"filters:\n  and:\n    - '{condition}'\n")
@@ -199,7 +199,7 @@ views:
         "refers to itself" in each and "(2 files, the first is Books/Dune.md)" in each for each in told
     )
     assert any("a number has no lower()" in each for each in told)
-    assert any('there is no formula "none"' in each for each in told)
+    assert any('unknown formula "none"' in each for each in told)
     assert any("did you mean file.name" in each for each in told)
     assert any('the unknown key "colour" is ignored' in each for each in told)
     assert any('the unknown key "hue" is ignored' in each for each in told)
@@ -499,7 +499,7 @@ def test_the_values_of_a_table_are_bounded_together_and_named(vault, monkeypatch
         "formulas: {big: \"'x'.repeat(4000)\", small: 1}\n"
         "views: [{type: table, order: [file.name, formula.big, formula.small]}]",
     )
-    assert any("the table's values hold more than" in problem for problem in answer["problems"])
+    assert any("the table's values contain more than" in problem for problem in answer["problems"])
     big = [row[1] for row in cells(answer)]
     assert "x" * 4000 in big
     assert None in big
@@ -516,7 +516,7 @@ def test_a_value_that_is_refused_is_not_kept_by_its_error(vault):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert any("holds more than" in problem for problem in answer["problems"])
+    assert any("contains more than" in problem for problem in answer["problems"])
     assert peak < 8 * MIB
 
 

@@ -88,7 +88,7 @@ def test_what_no_note_has_is_named_and_what_is_no_expression_an_error(world):
         "column titel: no note has this property; did you mean title?",
         "column raiting: no note has this property; did you mean rating?",
     ]
-    for column, told in (("foo()", "no function"), ("rating +", "ends where"), ('"x', "not closed")):
+    for column, told in (("foo()", "unknown function"), ("rating +", "ends where"), ('"x', "not closed")):
         with pytest.raises(UsageError, match=told):
             table(world, column)
 

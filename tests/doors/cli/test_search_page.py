@@ -187,7 +187,7 @@ def test_the_first_search_of_a_vault_says_how_far_it_is_read() -> None:
     reason = "still reading, 1,024 of 6,000 notes so far"
     reading = [{"lane": "vault", "code": "being_read", "reason": reason}]
     assert page(answer(partial=reading), Terminal(screen=False), now=NOW) == (
-        f"No match yet: {reason}; --wait waits for the rest."
+        f"No match yet: {reason}; use --wait to wait for the rest."
     )
     text = page(answer(result(), partial=reading), Terminal(screen=False), now=NOW)
     assert f"{reason}: results may be missing" in text

@@ -64,7 +64,7 @@ def test_a_vault_with_texts_that_could_not_be_embedded() -> None:
         {"path": "b.md", "code": "too_large", "message": "larger than 2 MiB"},
     ]
     text = page(status(vault(problems=problems)), Terminal(), now=NOW)
-    assert "6,210 passages · all embedded except in 1 note" in text
+    assert "6,210 passages · all embedded, except parts of 1 note" in text
 
 
 def test_how_vectors_are_computed() -> None:

@@ -99,7 +99,7 @@ def test_a_result_says_its_lines_the_matching_one_and_its_certainty():
 def test_a_note_that_only_another_one_led_to_says_which():
     via = {"path": "Sump.md", "title": "Sump"}
     reply = results(search(result(via=via, certainty=0.2)), LARGE)
-    assert "- Pump.md | certainty 0.20 | changed 2026-11-21 | found by a link with Sump.md\n" in reply.text
+    assert "- Pump.md | certainty 0.20 | changed 2026-11-21 | connected to Sump.md by a link\n" in reply.text
 
 
 def test_a_property_that_matches_is_named():

@@ -305,7 +305,7 @@ async def test_a_property_that_no_note_has_brings_the_nearest():
             for name in ("categoris", "zzz", "Categories")
         }
     assert told["categoris"] == 'no note has the property "categoris"; the nearest are "categories"'
-    assert told["zzz"] == 'no note has the property "zzz"; list the properties without a name'
+    assert told["zzz"] == 'no note has the property "zzz"; call this without name to list all properties'
     assert "0 values of Categories" in told["Categories"]
 
 

@@ -73,10 +73,10 @@ def test_an_index_that_is_still_read_may_have_more():
 @pytest.mark.parametrize(
     ("lane", "text"),
     [
-        ({"lane": "graph", "reason": "too slow"}, "the search along links was left out: too slow"),
+        ({"lane": "graph", "reason": "too slow"}, "search by link was left out: too slow"),
         ({"lane": "semantic", "reason": "it crashed"}, "search by meaning was left out: it crashed"),
         ({"lane": "keyword", "reason": "a deadline"}, "search by word was left out: a deadline"),
-        ({"lane": "expansion", "reason": "paused"}, "expansion of the query was left out: paused"),
+        ({"lane": "expansion", "reason": "paused"}, "query expansion was left out: paused"),
         (
             {"lane": "keyword", "vault": "work", "reason": "a deadline"},
             "work: search by word was left out: a deadline",

@@ -124,5 +124,5 @@ def test_a_shape_beyond_the_fast_way_needs_one_extra(
 ) -> None:
     folder = models_of(make)
     monkeypatch.setattr("vaultseek.base.extras.has_extra", lambda name: name != "torch")
-    with pytest.raises(ConfigError, match=r"needs the extra torch; add it"):
+    with pytest.raises(ConfigError, match=r"needs the torch extra; add it"):
         embed.load(str(folder), folder)

@@ -95,7 +95,7 @@ def test_another_model_under_a_known_name_is_refused(hub, model):
     first = download()
     assert download().known
     (model / "vocab.txt").write_text("other words\n")
-    with pytest.raises(ConfigError, match=rf"differs from .* then {first.digest[:16]}.*accept_change"):
+    with pytest.raises(ConfigError, match=rf"differs from .* before {first.digest[:16]}.*accept_change"):
         download()
     assert digest(fetched_directory(NAME)) == first.digest
     assert download(accept_change=True).digest == recorded_digests()[NAME] != first.digest

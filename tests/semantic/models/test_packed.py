@@ -82,7 +82,7 @@ def test_a_model_that_is_not_installed_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(packed.PACKED, tiny.name, replace(tiny, package="no_such_package"))
     for use in (embed.load, find_model):
-        with pytest.raises(ConfigError, match="needs the extra tiny; add it"):
+        with pytest.raises(ConfigError, match="needs the tiny extra; add it"):
             use(tiny.name)
 
 

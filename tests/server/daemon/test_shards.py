@@ -318,7 +318,7 @@ async def test_a_shard_that_is_gone_for_good_is_forgotten(searcher, indexers):
         UsageError, match="the engine still has boats; remove the vault where its indexer runs"
     ):
         await searcher.call("vault/remove", vault="boats")
-    with pytest.raises(UsageError, match="an indexer still keeps boats"):
+    with pytest.raises(UsageError, match="an indexer still has boats"):
         await searcher.call("vault/remove", vault="boats", delete_index=True)
     with pytest.raises(VaultMissing):
         await searcher.call("vault/remove", vault="no such")

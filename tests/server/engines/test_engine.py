@@ -66,5 +66,5 @@ def test_a_missing_extra_is_one_line(monkeypatch):
     from vaultseek_server.engines.engine import backend_of
 
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(ConfigError, match="needs the extra postgres; add it"):
+    with pytest.raises(ConfigError, match="needs the postgres extra; add it"):
         backend_of(EngineOptions("postgresql://db/notes"))

@@ -38,7 +38,7 @@ function M.set(settings)
   settings = settings or {}
   for key, value in pairs(settings) do
     if not kinds[key] then
-      error(("vaultseek: there is no setting %q; see :help vaultseek-settings"):format(tostring(key)), 0)
+      error(("vaultseek: unknown setting %q; see :help vaultseek-settings"):format(tostring(key)), 0)
     end
     if not vim.tbl_contains(kinds[key], type(value)) then
       local expected = table.concat(kinds[key], " or ")

@@ -32,7 +32,7 @@ export function wrongSocket(setting: string): string | undefined {
 	const written = setting.trim();
 	const path = socketPath(written);
 	if (written && !isAbsolute(path)) {
-		return "Write the full path, starting with / or ~/.";
+		return "Enter the full path, starting with / or ~/.";
 	}
 	if (isTooLong(path)) {
 		return `A socket path may have at most ${PATH_BYTES} bytes.`;

@@ -45,7 +45,7 @@ export function drawMentions(el: HTMLElement, context: Context, target: TFile, u
 		const place = { path: mention.path, line: mention.line };
 		row.addEventListener("click", () => void context.open(unlinked, place, false));
 		const button = row.createEl("button", { cls: "vaultseek-link-button", text: "Link" });
-		button.setAttrs({ "aria-label": "Turn the mention into a link, in the editor" });
+		button.setAttrs({ "aria-label": "Turn the mention into a link in the editor" });
 		button.addEventListener("click", (event) => {
 			event.stopPropagation();
 			linkMention(context, unlinked, mention, target, linked)

@@ -35,9 +35,9 @@ export function reasonsOfLink(reasons: LinkReason[]): string[] {
 			case "cited_together":
 				return each.count === 1 ? "1 note links to both" : `${each.count} notes link to both`;
 			case "common_links":
-				return `${each.count} ${each.count === 1 ? "note" : "notes"} linked with both`;
+				return `${each.count} ${each.count === 1 ? "note" : "notes"} connected to both by a link`;
 			case "followed":
-				return `linked by ${each.count} similar ${each.count === 1 ? "note" : "notes"}`;
+				return `linked from ${each.count} similar ${each.count === 1 ? "note" : "notes"}`;
 			case "meaning":
 				return "similar in meaning";
 		}
@@ -54,7 +54,7 @@ export function reasonsOfResult(result: Result): string[] {
 		reasons.push("same words");
 	}
 	if (result.lanes?.graph) {
-		reasons.push(result.via ? `linked with ${shown(result.via.title)}` : "linked to notes like it");
+		reasons.push(result.via ? `connected to ${shown(result.via.title)} by a link` : "linked to similar notes");
 	}
 	return reasons;
 }

@@ -45,7 +45,7 @@ function drawBadges(el: HTMLElement, result: Result): void {
 	for (const [lane, { badge, about }] of Object.entries(LANES)) {
 		const part = result.lanes?.[lane];
 		if (part) {
-			const via = lane === "graph" && result.via ? `Linked with ${shown(result.via.title)}` : about;
+			const via = lane === "graph" && result.via ? `Connected to ${shown(result.via.title)} by a link` : about;
 			el.createSpan({ cls: `vaultseek-badge is-${lane}`, text: badge, title: via });
 		}
 	}

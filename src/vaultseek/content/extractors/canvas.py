@@ -110,7 +110,7 @@ def _nested(nodes: Sequence[_Node], made: Composition) -> _Node:
     if len(groups) > CANVAS_GROUPS:
         made.problem(
             "too_many_groups",
-            f"more than {CANVAS_GROUPS} groups; cards in further groups are indexed without their group",
+            f"more than {CANVAS_GROUPS} groups; cards in the other groups are indexed without their group",
         )
         groups = groups[-CANVAS_GROUPS:]
     for number, group in enumerate(groups):

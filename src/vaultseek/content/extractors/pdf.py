@@ -30,7 +30,7 @@ _SCREEN_DOTS = 2.0
 """Scale at which a page is rendered for a screen, in pixels per point."""
 SCREEN_PIXELS = 6_000_000
 """Maximum number of pixels in a page rendered for a screen."""
-NEED_OCR = "no text, only scanned pictures; to read them, add the extra ocr and list ocr in [index] kinds"
+NEED_OCR = "no text, only scanned images; to read them, add the ocr extra, and add ocr to [index] kinds"
 
 
 def read(data: bytes, path: str, *, ocr: bool = False) -> Note:

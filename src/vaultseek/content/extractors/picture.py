@@ -9,7 +9,7 @@ from vaultseek.base.limits import OCR_PIXELS
 from vaultseek.base.model import Note
 from vaultseek.content.extractors.composition import Composition, named_only
 
-NOT_INSTALLED = "reading pictures needs the extra ocr; add it, or take ocr out of [index] kinds"
+NOT_INSTALLED = "reading pictures needs the ocr extra; add it, or remove ocr from [index] kinds"
 """Problem message for a picture that cannot be read because the extra is missing."""
 CERTAINTY = 0.5
 """Minimum certainty, from 0 to 1, that a line was recognized correctly. Lines with a lower certainty are left

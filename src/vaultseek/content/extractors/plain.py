@@ -52,7 +52,7 @@ def decode_any(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     probe = data[:PROBE_BYTES]
     encoding = _likeliest(probe if len(data) == len(probe) else probe.rpartition(b"\n")[0] or probe)
     name = _NAMES.get(encoding, encoding.upper().replace("_", "-").replace("CP125", "windows-125"))
-    problem = Problem("bad_encoding", f"read as {name}, which is a guess; save the file as UTF-8")
+    problem = Problem("bad_encoding", f"read as {name} (guessed); save the file as UTF-8")
     return data.decode(encoding, errors="replace"), (problem,)
 
 

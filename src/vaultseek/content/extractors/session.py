@@ -74,7 +74,7 @@ def read(data: bytes, path: str) -> Note:
     entries = [*_entries(decode(data)[0])]
     turns = [*_turns(entries)]
     if not turns:
-        return named_only(path, "damaged", "not a session: none of its lines is from a known agent")
+        return named_only(path, "damaged", "not an agent session: no line is from a known agent")
     made = Composition(path)
     for number, turn in enumerate(turns, start=1):
         if made.full:

@@ -55,7 +55,7 @@ def too_large(bound: int = NOTE_PARSE_BYTES) -> Problem:
     """Return the problem to report for a note with more than ``bound`` bytes."""
     most = f"{bound / MIB:g} MiB" if bound % MIB == 0 else f"{bound:,} bytes"
     setting = " ([index] max_note_bytes)" if bound < NOTE_PARSE_BYTES else ""
-    return Problem("too_large", f"larger than {most}{setting}; only its name is searched, so split it")
+    return Problem("too_large", f"larger than {most}{setting}, so only its name is searched; split it")
 
 
 def _read_once(root: Path, path: str, last: bool, most: int) -> NoteBytes | None:

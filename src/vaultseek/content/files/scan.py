@@ -31,9 +31,9 @@ class FileStat(NamedTuple):
 
 
 _OWN_VAULT = "a separate vault, not part of this one; search it by its own name"
-_LINK = "a link, which is not followed; if it leads to notes, add their folder as a vault"
+_LINK = "a symbolic link (not followed); if it leads to notes, add their folder as a vault"
 _HAS_EXTENSION = re.compile(r"\.[A-Za-z0-9]{1,10}$")
-NOT_A_FILE = "a link or special file; links are not followed, so put a copy of the note here"
+NOT_A_FILE = "a symbolic link or special file, which is not read; put a copy of the note here"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def scan(root: Path, ignore: Ignore, below: str = "") -> Iterator[ScannedFile]:
             if shortage(error):
                 raise
             reason = error.strerror or "cannot be read"
-            message = f"{reason}; its notes are not searched, so check the folder's permissions"
+            message = f"{reason}, so its notes are not searched; check the folder's permissions"
             yield ScannedFile(folder or ".", None, Problem("unreadable_folder", message))
     if not below:
         for message in ignore.problems:

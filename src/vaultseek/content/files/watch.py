@@ -234,7 +234,7 @@ def _failure_reason(error: OSError | RuntimeError) -> str:
     code, words = (error.errno, error.strerror) if isinstance(error, OSError) else (None, None)
     if code == errno.EMFILE and sys.platform == "linux":
         advice = "; raise the limit with `sudo sysctl fs.inotify.max_user_instances=1024`"
-    return f"cannot watch for changes: {words or error}; scanning the folder often instead{advice}"
+    return f"cannot watch for changes: {words or error}; rescanning the folder regularly instead{advice}"
 
 
 def _watch_limit_reason(root: Path) -> str | None:
@@ -286,7 +286,7 @@ def _remote_reason(root: Path, table: list[str]) -> str | None:
             place, kind = remote
             return (
                 f"{printable(place)} is a file system of type {kind}, which might not report all changes; "
-                "scanning the folder often instead"
+                "rescanning the folder regularly instead"
             )
     return None
 

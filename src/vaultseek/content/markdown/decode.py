@@ -31,7 +31,7 @@ def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
     mark, encoding = _encoding(data)
     if encoding == "utf-8" and _is_binary(data):
         return "", (
-            Problem("binary", "not text; only its name is searched, so rename it if it is not a note"),
+            Problem("binary", "not text, so only its name is searched; rename it if it is not a note"),
         )
     body = data[len(mark) :]
     try:
@@ -40,7 +40,7 @@ def decode(data: bytes) -> tuple[str, tuple[Problem, ...]]:
         line = 1 + body.count(b"\n", 0, error.start) if encoding == "utf-8" else None
         problem = Problem(
             "bad_encoding",
-            f"not valid {encoding.upper()}, unreadable bytes were replaced; save the note as UTF-8",
+            f"not valid {encoding.upper()}, so unreadable bytes were replaced; save the note as UTF-8",
             line,
         )
         return body.decode(encoding, errors="replace"), (problem,)

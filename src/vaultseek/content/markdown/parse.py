@@ -33,7 +33,7 @@ def parse(text: str, path: str, problems: Sequence[Problem] = ()) -> Note:
     """
     if len(text) * 4 > NOTE_PARSE_BYTES and len(text.encode(errors="replace")) > NOTE_PARSE_BYTES:
         problem = Problem(
-            "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB; only its name is searched, so split it"
+            "too_large", f"larger than {NOTE_PARSE_BYTES // MIB} MiB, so only its name is searched; split it"
         )
         return Note(path, note_name(path), problems=(*problems, problem)[:NOTE_PROBLEMS])
     lines = lines_of(text)
@@ -68,11 +68,11 @@ def _note(
     if len(body.lines) > NOTE_LINES:
         line = body.offset + NOTE_LINES
         all_problems.append(
-            Problem("too_long", f"headings, links and tags are read up to here; {_AS_TEXT}", line)
+            Problem("too_long", f"headings, links and tags are read only up to here, and {_AS_TEXT}", line)
         )
     if not body.inlines.marks:
         all_problems.append(
-            Problem("too_many_marks", f"the note has too many brackets and similar characters; {_AS_TEXT}")
+            Problem("too_many_marks", f"the note has too many brackets and similar characters, so {_AS_TEXT}")
         )
     is_section = sum(heading.level == 1 for heading in body.headings) > 1
     title, source = title_of(_title(front.title), None if is_section else body.opening, path)
@@ -98,13 +98,13 @@ def _note(
     )
 
 
-_AS_TEXT = "the rest is searched as plain text, so split the note"
+_AS_TEXT = "the rest is searched as plain text; split the note"
 
 
 def bounded(items: Sequence[T], bound: int, kind: str, problems: list[Problem]) -> tuple[T, ...]:
     """Return the first ``bound`` items of a note, and add a problem if there are more."""
     if len(items) > bound:
-        message = f"more than {bound:,} {kind}; the first {bound:,} are kept, so split the note"
+        message = f"more than {bound:,} {kind}, so only the first {bound:,} are kept; split the note"
         problems.append(Problem(f"too_many_{kind}", message))
     return tuple(items[:bound])
 

@@ -64,7 +64,7 @@ def words_filter(text: str) -> Filter:
 
 def _texts(field: str, value: object) -> list[str]:
     if field not in FIELDS:
-        raise BadQuery(f"unknown filter {field[:40]!r}; known are {', '.join(sorted(FIELDS))}")
+        raise BadQuery(f"unknown filter {field[:40]!r}; use one of {', '.join(sorted(FIELDS))}")
     values = [] if value is None else list(value) if isinstance(value, list | tuple) else [value]
     return [_text(field, each) for each in values]
 
@@ -74,7 +74,7 @@ def _text(field: str, value: object) -> str:
         raise BadQuery(f"filter {field} has the wrong type; expected a string or a list of strings")
     text = blank_controls(value).strip()
     if not text:
-        raise BadQuery(f"filter {field} is empty; give it a value or leave the filter out")
+        raise BadQuery(f"filter {field} is empty; set a value or leave out the filter")
     if len(text) > limits.QUERY_CHARS:
         raise BadQuery(f"filter {field} is longer than {limits.QUERY_CHARS} characters; shorten it")
     return text

@@ -160,7 +160,7 @@ class Matches:
         return _has_match(self.pattern, passage)
 
     def __str__(self) -> str:
-        return f"text like /{self.pattern}/"
+        return f"text matching /{self.pattern}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +267,7 @@ class NameMatches:
         return _WRITTEN[self.of][0], []
 
     def __str__(self) -> str:
-        return f"{self.of} like /{self.pattern}/"
+        return f"{self.of} matching /{self.pattern}/"
 
 
 Written = Literal["path", "file name", "alias", "heading", "tag"]
@@ -452,7 +452,7 @@ class PropertyMatches:
         return "properties", [self.name]
 
     def __str__(self) -> str:
-        return f"property {self.name} like /{self.pattern}/"
+        return f"property {self.name} matching /{self.pattern}/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -514,9 +514,9 @@ class Dated:
         return when is not None and when.is_within(self.start, self.end)
 
     def __str__(self) -> str:
-        bounds = [f"from {self.start:%Y-%m-%d %H:%M} on"] if self.start else []
+        bounds = [f"since {self.start:%Y-%m-%d %H:%M}"] if self.start else []
         bounds += [f"before {self.end:%Y-%m-%d %H:%M}"] if self.end else []
-        return " ".join([self.field, *bounds])
+        return f"{self.field} {' and '.join(bounds)}"
 
 
 PropertyFilter = HasProperty | PropertyEquals | PropertyMatches | PropertyCompare

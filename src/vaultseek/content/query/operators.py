@@ -267,7 +267,7 @@ ABOUT: Mapping[str, str] = {
     "created": "the creation date: a day, a month, today or yesterday",
     "after": "changed on or after this day",
     "before": "changed before this day",
-    "when": "any, to ignore times in the question",
+    "when": "any, to ignore times in the query",
 }
 """Meaning of each operator's value, shown in completions; frequent operators come first."""
 

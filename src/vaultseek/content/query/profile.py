@@ -82,7 +82,7 @@ def profile_query(query: Query, name: str = "auto") -> Profile:
     """
     if name not in ADAPTIVE_PROFILES and name not in FIXED_PROFILES:
         known = ", ".join((*ADAPTIVE_PROFILES, *FIXED_PROFILES))
-        raise BadQuery(f"unknown profile {name[:40]!r}; known are {known}")
+        raise BadQuery(f"unknown profile {name[:40]!r}; use one of {known}")
     text = plain_hyphens(query.rank_text)
     spans = find_identifiers(text)
     written = [each for each in find_dates(text) if not any(low <= each.start < high for low, high in spans)]

@@ -300,7 +300,7 @@ class _Parser:
             return
         term = self.text[self.position :].split(maxsplit=1)[0][:SHOWN_CHARS]
         if match[1].lower() in _OF_CASE:
-            self.notes.append(f"{term} was treated as a word; case does not matter in a search")
+            self.notes.append(f"{term} was treated as a word; searches always ignore case")
             return
         close = get_close_matches(match[1].lower(), OPERATORS, 1, _SIMILARITY)
         if close:
@@ -378,7 +378,7 @@ _EXPECTED = dict.fromkeys(
 ) | {
     "kind": f"one of {', '.join(KINDS)}",
     "is": "current, superseded or stale",
-    "when": "any, to ignore times in the question",
+    "when": "any, to ignore times in the query",
 }
 
 

@@ -135,7 +135,7 @@ class BatchReader:
         read the job itself.
         """
         if isinstance(error, OSError):
-            log.warning("no process that reads notes could be started: %s", error.strerror)
+            log.warning("cannot start a process to read notes: %s", error.strerror)
             return False
         if error.index < 0 or waiting.attempts >= ATTEMPTS:
             return False

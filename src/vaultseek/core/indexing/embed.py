@@ -284,7 +284,7 @@ class Embedding:
         if not is_known or versions != [version, version]:
             self.ready = False
             if self._ledger.is_read_only:
-                text = "the vectors are not ready yet; the machine that indexes the vault stores them"
+                text = "the vectors are not ready yet; the machine that indexes the vault creates them"
                 raise WorkerUnavailable(text, "being_built")
             version = self._new_version()
             await self._in_writer(self._migration.begin)
@@ -464,7 +464,7 @@ async def follow(
         except Exception as error:
             if what := paths.shortage(error):
                 code: ReasonCode = "disk_full" if paths.is_disk_full(error) else "failing"
-                problem = Reason(code, f"{what}; only then does indexing continue")
+                problem = Reason(code, f"{what} so that indexing can continue")
             else:
                 message = f"storing vectors failed ({type(error).__name__}); see the log"
                 problem = Reason("failing", message)

@@ -134,7 +134,7 @@ class KeywordSync(Engine):
         return index
 
     def _log_rebuild(self, error: Exception) -> None:
-        log.warning("%s is rebuilt from the ledger: %s", self.directory, error)
+        log.warning("rebuilding %s from the ledger: %s", self.directory, error)
 
     def _apply(self, ledger: Ledger, ids: Sequence[int], removed: Collection[int], position: str) -> None:
         self._apply_documents(ledger, stored_documents(ledger, ids), removed, position)

@@ -49,7 +49,7 @@ class ReaderError(Exception):
     """
 
     def __init__(self, index: int, *, outside: bool = False) -> None:
-        super().__init__("a process that reads notes ended unexpectedly")
+        super().__init__("a note-reading process ended unexpectedly")
         self.index = index
         self.outside = outside
 

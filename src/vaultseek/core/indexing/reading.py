@@ -202,7 +202,9 @@ def is_note_error(error: Exception) -> bool:
 def not_indexed(error: Exception) -> Problem:
     """Return the problem to record for a note that this error prevents from being read or stored."""
     what = f"this note could not be indexed ({type(error).__name__})"
-    return Problem("not_indexed", f"{what}; only its name is searched until it changes, so please report it")
+    return Problem(
+        "not_indexed", f"{what}, so only its name is searched until it changes; please report this"
+    )
 
 
 def read_or_report(

@@ -37,7 +37,7 @@ _GENERAL: Mapping[ReasonCode, str] = {
     "behind": "the latest changes are still missing",
     "vault_missing": "the notes cannot be reached at the moment; answering from the index",
     "disk_full": "the server's disk is full; changes are not indexed",
-    "paused": "changes to the notes are not being followed at the moment",
+    "paused": "changes to the notes are not being tracked at the moment",
     "failing": "changes cannot be indexed at the moment; ask the server's administrator",
 }
 """Status messages that reveal neither notes outside the scope nor the server's files."""

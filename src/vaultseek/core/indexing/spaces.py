@@ -31,7 +31,7 @@ from vaultseek.store.ledger import Counts, Ledger
 
 JUDGED_TEXTS = 1000
 """Number of texts for which the result of the language check is cached."""
-NOT_YET = "the vectors for languages other than English are not computed yet"
+NOT_YET = "the vectors for languages other than English have not been computed yet"
 LAGGING_NOTES = 20
 LAGGING_SHARE = 0.02
 """Share of notes that may lack vectors before answers report the lag. ``LAGGING_NOTES`` limits the number of

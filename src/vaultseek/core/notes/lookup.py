@@ -48,7 +48,7 @@ def resolve_note(name: str, ledger: Ledger, root: Path) -> NoteRow:
     if len(candidates) > 1 and len(best) != 1:
         paths = ", ".join(printable(row.path) for row in candidates[:CANDIDATES_NAMED])
         more = ", …" if len(candidates) > CANDIDATES_NAMED else ""
-        raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; give the full path")
+        raise UsageError(f"{quote(name)} matches {len(candidates)} notes: {paths}{more}; use the full path")
     if not candidates:
         raise NotFound(f"no note matches {quote(name)}; search for these words", advise("search"))
     return (best or candidates)[0]
@@ -59,15 +59,15 @@ def vault_path(name: str, root: Path) -> str:
     outside.
     """
     if not name.strip() or _NEVER_IN_PATHS.search(name) or len(name.encode(errors="replace")) > PATH_BYTES:
-        raise BadPath(f"{quote(name)} is neither a path in the vault nor a name; give a path or a name")
+        raise BadPath(f"{quote(name)} is neither a path in the vault nor a note name; use a path or a name")
     if name.startswith("/"):
         absolute = posixpath.normpath(name)
         if not absolute.startswith(f"{root}/"):
-            raise BadPath(f"{quote(name)} is not inside the vault {root}; give a path relative to it")
+            raise BadPath(f"{quote(name)} is not inside the vault {root}; use a path relative to it")
         return absolute.removeprefix(f"{root}/")
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if ".." in parts or not parts:
-        raise BadPath(f"{quote(name)} is not inside the vault; give a path relative to it")
+        raise BadPath(f"{quote(name)} is not inside the vault; use a path relative to it")
     return "/".join(parts)
 
 

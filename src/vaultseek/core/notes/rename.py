@@ -489,7 +489,9 @@ def heading_place(note: Note, heading: Heading) -> Place:
     """Return the position of a heading's text. Raises UsageError if the text spans several lines."""
     line, text = note.lines[heading.line - 1], heading.text
     if "\n" in text:
-        raise UsageError(f"the heading {quote(text.splitlines()[0])} has several lines; write it on one line")
+        raise UsageError(
+            f"the heading {quote(text.splitlines()[0])} spans several lines; write it on one line"
+        )
     start = max(0, line.rfind(text)) if text else line.index("#") + heading.level
     return Place(heading.line, start, start + len(text))
 
@@ -506,7 +508,8 @@ def heading_edit(note: Note, at: int, text: str) -> Edit:
     wanted = [text if number == at else each.text for number, each in enumerate(note.headings)]
     if read != wanted or not linkable_heading(text):
         raise UsageError(
-            f"{quote(text)} cannot be the text of this heading; leave out Markdown characters at its ends"
+            f"{quote(text)} cannot be the text of this heading; "
+            "leave out Markdown characters at its start and end"
         )
     return edit
 
@@ -590,7 +593,7 @@ def checked_path(path: str) -> str:
     """Check and return the new path of a note. Raises UsageError if it is not a path inside the vault."""
     parts = path.split("/")
     if path.startswith("/") or any(part in ("", ".", "..") for part in parts) or "\0" in path:
-        raise UsageError(f"{quote(path)} is not a path inside the vault; give one relative to it")
+        raise UsageError(f"{quote(path)} is not a path inside the vault; use one relative to it")
     return path
 
 
@@ -616,7 +619,7 @@ def file_name(name: str, old: str) -> str:
     if name.casefold().endswith(suffix.casefold()):
         return folder + name
     if any(guess_type(name)) and not is_markdown(old):
-        raise UsageError(f"the extension {suffix} cannot change; leave out {_suffix(name)}")
+        raise UsageError(f"the extension {suffix} cannot be changed; leave out {_suffix(name)}")
     return folder + name + suffix
 
 

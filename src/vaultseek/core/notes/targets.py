@@ -107,7 +107,7 @@ def problem_message(problem: LinkProblem, link: Link, candidates: Sequence[str])
     if problem == "missing_block":
         return f"the note has no block {quote('^' + (link.block or ''))}; choose an existing one"
     more = f" and {len(candidates) - 1} more" if len(candidates) > 1 else ""
-    return f"{quote(candidates[0])}{more} also matches; write more of the path"
+    return f"{quote(candidates[0])}{more} also matches; use a longer path"
 
 
 BROKEN = "resolved IS NULL"

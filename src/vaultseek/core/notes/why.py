@@ -62,7 +62,7 @@ async def _lost(row: NoteRow, trace: Trace, vault: SearchedVault) -> JSON:
     place = next((place for place, each in enumerate(uncut.results, start=1) if each.note == row.path), None)
     if place is None:
         where = "; ".join(_placed(name, each) for name, each in places.items())
-        reason = f"the note is not among the best {trace.query.parsed.depth} of any kind of search: {where}"
+        reason = f"the note is not in the top {trace.query.parsed.depth} of any kind of search: {where}"
         return {**_verdict("no_lane", reason), "lanes": places}
     candidate = uncut.results[place - 1]
     passages = await asyncio.to_thread(choose_passages, [row], trace.query.retrieval, vault.ledger)
@@ -80,14 +80,14 @@ def _uncut(trace: Trace) -> Trace:
 def _cut(place: int, candidate: Candidate, uncut: Trace, trace: Trace) -> JSON:
     count = len(trace.results)
     if place > count and count >= trace.query.parsed.limit:
-        return _verdict("below_limit", f"at rank {place} of a longer list; the results end after {count}")
+        return _verdict("below_limit", f"at rank {place}, but the results end after {count}")
     if not uncut.ranking.notes.eligible[candidate.row]:
         wanted = " or ".join(trace.query.parsed.profile.identifiers)
         words = f"the note does not contain {wanted}, and the query has no other words"
         return {"verdict": "cut", **Reason("no_match", words).as_json()}
     if trace.nearest is not None:
         least = trace.query.parsed.request.settings.nothing_below
-        words = f"nothing was found: none of the ten best notes reaches search.nothing_below, {least:g}"
+        words = f"nothing was found: none of the ten best notes reaches search.nothing_below ({least:g})"
         return {"verdict": "cut", **Reason("nothing_near", words).as_json()}
     words = f"score {candidate.score:.3g} or confidence {candidate.confidence:.3g} is below the minimum"
     return {"verdict": "cut", **Reason("below_minimum", words).as_json()}

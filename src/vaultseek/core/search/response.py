@@ -238,7 +238,7 @@ def _not_expanded(trace: Trace) -> str | None:
         return "identifiers are not expanded"
     if retrieval.semantic is None:
         return None
-    return f"no other term in the vault reaches search.expansion.floor, a similarity of {settings.floor:g}"
+    return f"no other term in the vault reaches the similarity search.expansion.floor ({settings.floor:g})"
 
 
 def _brief(rank: int, candidate: Candidate, trace: Trace) -> JSON:

@@ -134,14 +134,14 @@ class _Reader:
 
     def _view(self, value: Any, number: int) -> View | None:
         if not isinstance(value, dict):
-            self._report(f"view {number} is not a mapping, and is ignored")
+            self._report(f"view {number} is not a mapping, so it is ignored")
             return None
         name = str(value.get("name") or f"View {number}")
         where = f"view {printable(name, 40)}"
         self._unknown(value, _VIEW_KEYS | _LOOKS, where)
         limit = value.get("limit")
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
-            self._report(f"{where}: limit is not a whole number above 0, and is ignored")
+            self._report(f"{where}: limit is not a whole number above 0, so it is ignored")
             limit = None
         order = value.get("order") or value.get("columns") or []
         columns = order if isinstance(order, list) else []
@@ -202,10 +202,10 @@ class _Reader:
 
     def _texts(self, value: Any, where: str) -> Iterable[tuple[str, str]]:
         if not isinstance(value, dict | None):
-            self._report(f"{where} is not a mapping, and is ignored")
+            self._report(f"{where} is not a mapping, so it is ignored")
         for name, text in (value if isinstance(value, dict) else {}).items():
             if isinstance(text, dict | list) or text is None:
-                self._report(f"{where}: {quote(name, 40)} is not text, and is ignored")
+                self._report(f"{where}: {quote(name, 40)} is not text, so it is ignored")
             else:
                 yield name, _text(text)
 

@@ -246,7 +246,7 @@ def _check_number(name: str, number: int, least: int, most: int) -> None:
 def _unknown(name: str, known: Collection[str], what: str) -> NoReturn:
     near = get_close_matches(name, list(known), 1)
     advice = f"; did you mean {near[0]}?" if near else ""
-    raise BadExpression(f"there is no {what} {quote(name, 40)}{advice}")
+    raise BadExpression(f"unknown {what} {quote(name, 40)}{advice}")
 
 
 # -- operators

@@ -37,7 +37,7 @@ def base_path(name: str, ledger: Ledger, root: Path, skips: Callable[[str], bool
         raise NotFound(f"no base is called {quote(name)}; {_advice(known)}")
     if len(candidates) > 1 and _depth(candidates[0])[0] == _depth(candidates[1])[0]:
         paths = ", ".join(printable(each) for each in candidates[:CANDIDATES_NAMED])
-        raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; give the full path")
+        raise UsageError(f"{quote(name)} matches {len(candidates)} bases: {paths}; use the full path")
     return candidates[0]
 
 

@@ -34,7 +34,7 @@ class Budget:
         """
         size = size_of(value)
         if self._kept + size > TABLE_VALUES_CHARS:
-            raise FormulaError(f"the table's values hold more than {TABLE_VALUES_CHARS:,} characters")
+            raise FormulaError(f"the table's values contain more than {TABLE_VALUES_CHARS:,} characters")
         self._kept += size
         return value
 

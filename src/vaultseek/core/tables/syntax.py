@@ -226,7 +226,7 @@ class _Parser:
             if sign == ".":
                 self._take()
                 if self._next >= len(self._tokens) or self._tokens[self._next].kind != "word":
-                    raise BadExpression("a name after the dot is missing")
+                    raise BadExpression("a name is missing after the dot")
                 name = self._take()
                 node = self._call(node, name) if self._sign() == "(" else self._node(Member(node, name), node)
             elif sign == "[":

@@ -195,7 +195,7 @@ class _Evaluation:
         kind, _, name = id.partition(".")
         if kind == "formula" and name:
             if name not in self.language.formulas:
-                raise BadExpression(f"there is no formula {quote(name, 40)}")
+                raise BadExpression(f"unknown formula {quote(name, 40)}")
             return lambda scope: scope.formula(name)
         if kind == "file":
             return self.language.compiled(id)
@@ -269,7 +269,7 @@ class _Evaluation:
             values = {id: answer_of(self._of(row, id)) for id in self.columns}
             weight += sum(map(_weight, values.values()))
             if weight > TABLE_CHARS:
-                self.problems.add("the table is cut: its cells hold too much text")
+                self.problems.add("the table was truncated: its cells contain too much text")
                 return
             yield {"path": row.file.path, "title": row.file.title, **times_of(row.file), "cells": values}
 
@@ -288,7 +288,7 @@ class _Evaluation:
         if name not in own:
             known = {each.lower(): figure for each, figure in SUMMARIES.items()}
             if name.lower() not in known:
-                self.problems.add(f"there is no summary {quote(name, 40)}")
+                self.problems.add(f"unknown summary {quote(name, 40)}")
                 return _UNKNOWN
             return known[name.lower()](values)
         if not rows:
@@ -305,7 +305,7 @@ class _Evaluation:
     def _remark(self) -> None:
         if self.view.type != "table":
             kind = printable(self.view.type, 40)
-            self.problems.add(f"a view of the type {kind} is shown as a table")
+            self.problems.add(f"views of type {kind} are shown as tables")
         for remark in self.language.remarks:
             self.problems.add(remark)
         if len(self.view.columns) > TABLE_COLUMNS:

@@ -271,7 +271,7 @@ def _duration_text(duration: Duration) -> str:
 def check_size(size: int) -> None:
     """Raise FormulaError if ``size`` is too large for a value."""
     if size > FORMULA_VALUE_CHARS:
-        raise FormulaError(f"a value holds more than {FORMULA_VALUE_CHARS:,} characters")
+        raise FormulaError(f"a value contains more than {FORMULA_VALUE_CHARS:,} characters")
 
 
 def sized(value: Value) -> Value:

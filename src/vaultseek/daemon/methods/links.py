@@ -128,7 +128,7 @@ def checked_tag(tag: str) -> str:
     tag = tag.strip().lstrip("#").strip("/")
     if not is_tag(tag):
         raise UsageError(
-            f"{tag!r} is not a valid tag; use letters, digits, - _ and /, but not only digits, true or null"
+            f"{tag!r} is not a valid tag; use letters, digits, - _ and /, but not a number, true or null"
         )
     return tag
 

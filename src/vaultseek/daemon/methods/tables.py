@@ -53,7 +53,7 @@ class TableMethods:
     async def table(self, call: TableParams, context: RequestContext) -> JSON:
         """Return the tables in a base or in a note, or one table of the notes found by a query."""
         if (call.file is None) == (call.query is None):
-            raise UsageError('a table needs a file or a query; give either "file" or "query"')
+            raise UsageError('a table needs a file or a query; set either "file" or "query"')
         follower = await self._find(call)
         await follower.wait_if_new()
         degraded = follower.degraded_reason()
@@ -70,7 +70,9 @@ class TableMethods:
         self, call: TableParams, file: str, follower: SeenFollower, context: RequestContext
     ) -> list[JSON]:
         if call.columns or call.sort or call.group or call.summaries:
-            raise UsageError("a base has its own columns, sort, group and summaries; use these with a query")
+            raise UsageError(
+                "a base has its own columns, sort, group and summaries; use these only with a query"
+            )
         from vaultseek.core.tables.run import tables_of  # imported here, because the import is slow
 
         vault = follower.vault

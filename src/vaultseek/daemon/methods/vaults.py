@@ -126,7 +126,7 @@ class VaultMethods:
         if await self._registry.forget(root, drop=call.delete_index):
             return {"path": str(root), "index_deleted": True}
         if root in self._configured():
-            raise UsageError(f"{quote(call.vault)} is set in {self._file.path}; remove it there")
+            raise UsageError(f"{quote(call.vault)} is configured in {self._file.path}; remove it there")
         if call.delete_index:
             await self._registry.check_deletable(root)
         async with self._changing:
@@ -224,7 +224,7 @@ def _existing_folder(name: str) -> Path:
     with contextlib.suppress(OSError, RuntimeError, ValueError):
         folder = Path(name).expanduser()
         if folder.is_file():
-            raise UsageError(f"{quote(name)} is a file, expected a folder of notes")
+            raise UsageError(f"{quote(name)} is a file; use a folder of notes")
         if folder.is_absolute() and is_folder(folder):
             return Path(os.path.realpath(folder))
     raise VaultMissing(f"{quote(name)}: {no_folder_reason(name)}; use the absolute path of a folder")

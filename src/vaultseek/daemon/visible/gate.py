@@ -75,7 +75,7 @@ class AccessControl:
         if method not in FOR_AGENTS:
             raise Forbidden(f"{method} is not available to agents while [agents] hide is set; ask the user")
         if params.get("wait"):
-            raise Forbidden("agents cannot request a comparison with the disk; leave 'wait' out")
+            raise Forbidden("agents cannot request a comparison with the disk; leave out 'wait'")
         for _ in range(TIMES):
             used: list[ScopedFollower] = []
             before = USED_VIEWS.set(used)

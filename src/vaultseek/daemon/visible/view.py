@@ -106,7 +106,7 @@ class Views:
         names = [*vaults] if rights is None else self.names(rights)
         seen = {name: vault for name, vault in vaults.items() if name in names}
         if not seen:
-            raise UsageError("this token has access to no vault; ask the server's administrator")
+            raise UsageError("this token has no access to any vault; ask the server's administrator")
         return {
             name: vault if isinstance(vault, Exception) else await self._seen(vault, rights)
             for name, vault in seen.items()

@@ -80,17 +80,17 @@ FILTERS = tuple(
     for name, metavar, help in (
         ("--tag", "TAG", "Only notes with this tag or a tag nested under it."),
         ("--not-tag", "TAG", "Only notes without this tag."),
-        ("--path", "TEXT", "Only notes whose path contains TEXT; FOLDER/ means that folder."),
+        ("--path", "TEXT", "Only notes whose path contains TEXT; FOLDER/ matches that folder."),
         ("--not-path", "TEXT", "Only notes whose path does not contain TEXT."),
-        ("--property", "NAME=VALUE", "Only notes with this property; also <, <=, >, >= and =null."),
+        ("--property", "NAME=VALUE", "Only notes with this value; also accepts <, <=, >, >= and =null."),
         ("--has-property", "NAME", "Only notes that have the property NAME."),
-        ("--created-after", "DATE", "From this date on: 2026-01-31, 2026-01, 7d, 'last week'."),
+        ("--created-after", "DATE", "On or after this date: 2026-01-31, 2026-01, 7d, 'last week'."),
         ("--created-before", "DATE", "Before this date."),
-        ("--modified-after", "DATE", "From this date on."),
+        ("--modified-after", "DATE", "On or after this date."),
         ("--modified-before", "DATE", "Before this date."),
         ("--links-to", "NOTE", "Only notes that link to NOTE."),
         ("--linked-from", "NOTE", "Only notes that NOTE links to."),
-        ("--phrase", "TEXT", "Only notes with exactly these words."),
+        ("--phrase", "TEXT", "Only notes with exactly this phrase."),
         ("--exclude", "TEXT", "Only notes without this word or phrase."),
     )
 )
@@ -101,7 +101,7 @@ SEARCH = (
     ),
     Option(
         "--format",
-        help="Print text, one JSON object, paths, a line path:line:column:text for each result,"
+        help="Print text, one JSON object, paths, one path:line:column:text line per result,"
         " or text for an agent.",
         choices=FORMATS,
         default="text",
@@ -118,15 +118,15 @@ SEARCH = (
 )
 COMPLETE = (
     Option("--kind", help="What to complete.", choices=KINDS, default=KINDS[0]),
-    Option("--note", "NOTE", "The note whose headings or blocks to complete."),
-    Option("--property", "NAME", "The property whose values to complete."),
+    Option("--note", "NOTE", "Note whose headings or blocks are completed."),
+    Option("--property", "NAME", "Property whose values are completed."),
     Option("--limit", "N", "Show at most N completions.", most=limits.COMPLETIONS, default=20),
     Option("--json", help="Print one JSON object."),
 )
 VAULT = Option(
     "--vault",
     "DIR|NAME",
-    "Vault, by folder or name. By default the vault that contains the current folder.",
+    "Vault, by folder or name. By default, the vault that contains the current folder.",
     repeated=True,
 )
 SHARED_FLAGS = {

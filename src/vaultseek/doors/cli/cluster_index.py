@@ -28,7 +28,7 @@ def index_on_cluster(
     """Make the cluster at ``address`` help with embedding; return the vault's status when everything is
     indexed.
 
-    If the cluster fails, the daemon continues alone, and a message explains why. Raises ConfigError,
+    If the cluster fails, the daemon continues without it, and a message explains why. Raises ConfigError,
     UsageError or Unavailable if the address cannot be used.
     """
     from vaultseek.tools.cluster import checked_address, connected, embed_on
@@ -69,7 +69,7 @@ def index_on_cluster(
             say(f"{count(embedded, 'vector')} computed by the cluster")
         except Unavailable as error:
             if not state.done():
-                say(f"{clean(str(error))}; the daemon continues alone")
+                say(f"{clean(str(error))}; the daemon continues without the cluster")
         return state.result()
 
 

@@ -187,7 +187,7 @@ def wait_for_running(*, agent: bool = False) -> Caller | None:
         if time.monotonic() > deadline:
             from vaultseek.base import paths
 
-            what = f"a daemon is running (pid {pid or '?'}) but does not listen at {paths.socket_file()}"
+            what = f"a daemon is running (pid {pid or '?'}) but is not listening at {paths.socket_file()}"
             raise Unavailable(f"{what}; {_by_hand(pid)}")
         time.sleep(limits.DAEMON_POLL_SECONDS)
     return None

@@ -46,7 +46,7 @@ class Invocation:
     def vault(self) -> str | None:
         """The vault given by ``--vault``, or None. Raises UsageError if several vaults are given."""
         if len(self.vaults) > 1:
-            raise UsageError("only search and find take several vaults; keep only one --vault")
+            raise UsageError("only search and find accept several vaults; use only one --vault")
         return self.vaults[0] if self.vaults else None
 
     @property
@@ -77,7 +77,7 @@ class Invocation:
         """Return the method for searching this invocation's vaults, and the parameters that select the
         vaults."""
         if all_vaults and self.vaults:
-            raise UsageError("--all-vaults searches every vault; leave --vault out")
+            raise UsageError("--all-vaults searches every vault; leave out --vault")
         if all_vaults:
             return "search/all", {}
         if len(self.vaults) > 1:

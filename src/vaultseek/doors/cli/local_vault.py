@@ -39,7 +39,7 @@ def _vault_option(invocation: Invocation, vault: str) -> Path:
     if path.is_dir():
         return Path(os.path.abspath(path))
     if path.exists():
-        raise UsageError(f"--vault {vault} is a file, expected a folder or the name of a vault")
+        raise UsageError(f"--vault {vault} is a file; use a folder or the name of a vault")
     similar = get_close_matches(
         vault.casefold(), [known.name.casefold() for known in _known_vaults(invocation)], 1
     )

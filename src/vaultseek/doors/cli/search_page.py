@@ -173,7 +173,7 @@ def no_match(answer: JSON, terminal: Terminal) -> str:
     notes = _index(answer, "notes")
     for lane in answer.get("partial") or ():
         if lane.get("code") == "being_read":
-            return f"No match yet: {clean(lane['reason'])}; --wait waits for the rest."
+            return f"No match yet: {clean(lane['reason'])}; use --wait to wait for the rest."
     if notes == 0:
         return "No match: the vault has no notes yet."
     interpreted = answer.get("interpreted") or {}

@@ -49,7 +49,7 @@ def systemd_units(
     """
     daemon = {
         "Unit": {
-            "Description": "vaultseek, search in Markdown notes",
+            "Description": "vaultseek: search Markdown notes",
             "Requires": f"{LABEL}.socket",
             "After": f"{LABEL}.socket",
             "StartLimitIntervalSec": "120",

@@ -58,7 +58,7 @@ def _progress(vault: JSON) -> list[str]:
     elif chunks:
         problems = vault.get("problems") or ()
         refused = sum(each.get("code") == NOT_EMBEDDED for each in problems)
-        parts.append(f"all embedded except in {count(refused, 'note')}" if refused else "all embedded")
+        parts.append(f"all embedded, except parts of {count(refused, 'note')}" if refused else "all embedded")
     return parts
 
 

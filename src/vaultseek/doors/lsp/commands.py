@@ -108,7 +108,7 @@ class Commands:
 
 def _text(arguments: Sequence[Any], number: int, name: str) -> str:
     if len(arguments) <= number or not isinstance(arguments[number], str) or not arguments[number]:
-        raise UsageError(f"the command needs a {name}; give it as argument {number + 1}")
+        raise UsageError(f"the command needs a {name}; pass it as argument {number + 1}")
     return str(arguments[number])
 
 

@@ -117,7 +117,7 @@ async def _rename_note(session: Session, spot: Spot, old: str, new: str) -> type
     if old == new:
         return None
     if not can_do(session, types.ResourceOperationKind.Rename):
-        raise UsageError("this editor cannot rename files for a language server; rename the file itself")
+        raise UsageError("this editor cannot rename files for a language server; rename the file yourself")
     if session.text_of(spot, new) is not None and old.casefold() != new.casefold():
         raise UsageError(f"a note already exists at {new}; choose another name")
     edits = await _edits_of_moves(session, spot, [{"old": old, "new": new}])

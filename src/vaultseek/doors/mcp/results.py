@@ -175,7 +175,7 @@ def _result_lines(result: JSON) -> list[str]:
     if result.get("property"):
         about.append(f"property {result['property']}")
     if result.get("via"):
-        about.append(f"found by a link with {result['via']}")
+        about.append(f"connected to {result['via']} by a link")
     if result.get("link"):
         about.append(_LINKED[result["link"]])
     about.append(" ".join(f"#{tag}" for tag in result.get("tags", ())))

@@ -45,10 +45,10 @@ PARENT_POLL_SECONDS = 1.0
 _INSTRUCTIONS = (
     "Searches and reads the user's own Markdown notes on this computer; nothing can be changed. "
     "Search first, then read the lines that a result names. A result's certainty (0-1) is how likely its "
-    "note is right. {}" + WARNING
+    "note is the right one. {}" + WARNING
 )
 _OF_ALL_TOOLS = (
-    "Give vault only if vault_status shows several vaults; first is the number of a list's first item. "
+    "Set vault only if vault_status shows several vaults; first is the number of the first item to list. "
 )
 _OF_FEW_TOOLS = (
     "A query with only filters lists notes, most recently changed first: path:Folder/, tag:x; "
@@ -120,7 +120,7 @@ def server(ask: Ask, place: Place, *, structured: bool = False, compact: bool = 
         mime_type="text/markdown",
         meta=_META,
     )(server.note)
-    server.prompt("research", title="Research in the notes", description=inspect.getdoc(research))(research)
+    server.prompt("research", title="Answer from the notes", description=inspect.getdoc(research))(research)
     server.completion()(server.complete)  # type: ignore[no-untyped-call]
     return server
 

@@ -47,7 +47,7 @@ def _as_text(value: object) -> object:
 Wordings = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=WORDINGS)],
     BeforeValidator(_as_text),
-    Field(description="A list gives several wordings of one question."),
+    Field(description="Use a list for several wordings of one question."),
 ]
 Addresses = Annotated[
     str | Annotated[list[str], Field(min_length=1, max_length=NOTES_AT_ONCE)],
@@ -225,7 +225,7 @@ class Tools:
                 advice = (
                     f"the nearest are {', '.join(map(quote, names))}"
                     if names
-                    else "list the properties without a name"
+                    else "call this without name to list all properties"
                 )
                 raise NotFound(f"no note has the property {quote(name)}; {advice}")
         if name:

@@ -171,7 +171,7 @@ class API:
     async def open(self, body: JSON) -> JSON:
         """Open a note in the editor."""
         if self._editor is None:
-            raise UsageError("no editor with a window of its own is set; set $VISUAL to one, such as `code`")
+            raise UsageError("no graphical editor is set; set $VISUAL to one, such as `code`")
         vault = await self._known(_text(body, "vault"))
         note = await self._ask("note/get", {"vault": vault, "note": _text(body, "note"), "end_line": 1})
         place = {"path": note["path"], "line": _count(body, "line")}

@@ -90,7 +90,7 @@ class Gate:
         headers = Headers(scope=scope)
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0] not in self._hosts:
-            return 421, "requests must use the server's own name"
+            return 421, "the Host header must name this server"
         if scope["path"].startswith(API):
             origins = headers.getlist("origin")
             if headers.get("sec-fetch-site", "same-origin") != "same-origin":

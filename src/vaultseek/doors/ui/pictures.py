@@ -67,7 +67,7 @@ def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) ->
     drawn = process.page(_read(root, path, PDF_BYTES), number)
     if drawn is None:
         raise Unavailable(
-            f"page {number} of {printable(path)} cannot be drawn; use another program to open it"
+            f"page {number} of {printable(path)} cannot be shown; use another program to open it"
         )
     return Picture(drawn, "image/png")
 
@@ -75,7 +75,7 @@ def draw_page(process: ExtractionProcess, root: Path, path: str, number: int) ->
 def _read(root: Path, path: str, most: int = NOTE_READ_BYTES) -> bytes:
     parts = path.split("/")
     if "\0" in path or any(not part or part.startswith(".") for part in parts):
-        raise BadPath(f"{printable(path)} is not in the vault; give its path in the vault")
+        raise BadPath(f"{printable(path)} is not in the vault; use its path in the vault")
     file = read_note(root, path, most)
     if file is None:
         raise NotFound(f"{printable(path)} does not exist; check the link")

@@ -150,7 +150,7 @@ class GetParams(NoteParams):
     @classmethod
     def _not_before_start(cls, end: int | None, info: ValidationInfo) -> int | None:
         if end is not None and end < info.data.get("start_line", 1):
-            raise ValueError("a line from start_line on")
+            raise ValueError("a line at or after start_line")
         return end
 
 

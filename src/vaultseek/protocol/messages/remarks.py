@@ -11,9 +11,9 @@ WAITING = frozenset({"loading", "not_embedded", "being_built"})
 NAMES = {
     "keyword": "search by word",
     "semantic": "search by meaning",
-    "graph": "the search along links",
+    "graph": "search by link",
     "rerank": "reranking",
-    "expansion": "expansion of the query",
+    "expansion": "query expansion",
 }
 
 

@@ -196,7 +196,7 @@ def _acquire(descriptor: int, lock: int, *, seconds: float) -> None:
                 if stat.S_ISDIR(os.fstat(descriptor).st_mode):
                     return
                 advice = "set XDG_DATA_HOME to a folder on this machine"
-                raise Unavailable(f"the lock cannot be taken: {error.strerror}; {advice}") from error
+                raise Unavailable(f"the lock cannot be acquired: {error.strerror}; {advice}") from error
         if time.monotonic() >= until:
             pid = read_owner(lock)
             running = f"another daemon is already running{f' (pid {pid})' if pid else ''}"
@@ -301,7 +301,7 @@ def _inherited_socket(path: Path) -> socket.socket | None:
         inherited = socket.socket(fileno=_ACTIVATED)
     except OSError as error:
         raise Unavailable(
-            f"the service manager handed over no socket: {error.strerror}; install the service again"
+            f"the service manager did not hand over a socket: {error.strerror}; install the service again"
         ) from error
     if fault := _socket_fault(inherited, path):
         inherited.close()
@@ -319,7 +319,7 @@ def _socket_fault(inherited: socket.socket, path: Path) -> str | None:
     if not isinstance(place, str) or _inode(path) is None or not _same_place(place, path):
         return f"the socket {place!r}, but clients look for {path}"
     if os.lstat(path).st_mode & _OTHERS:
-        return f"the socket {path}, which other users may use (SocketMode=0600 is expected)"
+        return f"the socket {path}, which other users can use (SocketMode=0600 is expected)"
     return None
 
 

@@ -113,7 +113,7 @@ def _body_length(head: bytes, limit: int) -> int:
         if name.lower() == b"content-length":
             lengths.append(value.strip(b" \t"))
     if len(lengths) != 1:
-        raise FrameLost("a header must contain Content-Length once")
+        raise FrameLost("a header must contain Content-Length exactly once")
     if not lengths[0].isdigit():
         raise FrameLost("Content-Length must be a number of bytes")
     if int(lengths[0]) > limit:
@@ -155,7 +155,7 @@ def examine(body: bytes) -> Decoded:
         return Decoded(None, f"not JSON: {error.msg} at character {error.pos}")
     fault = strict.fault
     if fault is None and _SURROGATE.search(text) and _lone_surrogate(value):
-        fault = "a string holds half a surrogate pair"
+        fault = "a string contains half a surrogate pair"
     return Decoded(value, fault)
 
 
@@ -199,7 +199,7 @@ class _Strict:
             value = int(digits)
             if -(1 << INTEGER_BITS - 1) <= value < 1 << INTEGER_BITS - 1:
                 return value
-        self._record_fault(f"an integer does not fit into {INTEGER_BITS} bits")
+        self._record_fault(f"an integer does not fit in {INTEGER_BITS} bits")
         return None
 
     def _object(self, pairs: list[tuple[str, object]]) -> dict[str, object]:

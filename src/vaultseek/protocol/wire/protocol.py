@@ -73,7 +73,7 @@ def read(body: bytes) -> Request | Rejected | None:
         number = PARSE_ERROR if value is None else INVALID_REQUEST
         return Rejected(_readable_id(value), _invalid(f"the message cannot be read: {decoded.fault}", number))
     if isinstance(value, list):
-        return Rejected(None, _invalid("batches are not supported; send each request in a frame of its own"))
+        return Rejected(None, _invalid("batches are not supported; send each request in its own frame"))
     if not isinstance(value, dict):
         return Rejected(None, _invalid("a message must be a JSON object"))
     if "method" not in value and ("result" in value or "error" in value):
@@ -90,7 +90,9 @@ def read(body: bytes) -> Request | Rejected | None:
     if params is None or params == []:
         params = {}
     if not isinstance(params, dict):
-        return Rejected(id, UsageError("a request's parameters must be an object with names as keys"))
+        return Rejected(
+            id, UsageError("a request's parameters must be an object with parameter names as keys")
+        )
     return Request(id, method, params)
 
 
@@ -137,7 +139,7 @@ def to_exception(error: object) -> VaultseekError:
 
 def unknown_method(method: str) -> VaultseekError:
     """Return the error for an unknown method."""
-    return _coded(UsageError(f"there is no method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
+    return _coded(UsageError(f"unknown method {quote(method)}"), "unknown_method", UNKNOWN_METHOD)
 
 
 def duplicate_id(id: Id) -> VaultseekError:

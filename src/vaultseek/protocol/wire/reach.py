@@ -199,5 +199,5 @@ def _connect(connection: socket.socket, place: str, until: float | None) -> None
         except BlockingIOError:
             # The socket's backlog is full.
             if until is not None and time.monotonic() >= until:
-                raise Busy("the daemon accepts no clients at the moment; try again") from None
+                raise Busy("the daemon is not accepting connections; try again") from None
             time.sleep(RECONNECT_FIRST_SECONDS)

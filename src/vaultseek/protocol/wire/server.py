@@ -148,7 +148,7 @@ class Server:
         if silent:
             min(silent, key=lambda session: session.claim).leave()
             if not self._made_room_before:
-                log.warning("there are %d clients; disconnected the one that was idle longest", len(own))
+                log.warning("there are %d clients; disconnected the one that has been idle longest", len(own))
             self._made_room_before = True
 
     async def _accept(self, listening: socket.socket, accept: Accept) -> None:

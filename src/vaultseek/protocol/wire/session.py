@@ -132,7 +132,7 @@ class Session(Connection):
             return False
         frame = encode(protocol.notification(method, params))
         if len(frame) > self._bounds.answer_bytes:
-            log.warning("a notification %s of %d bytes was not sent", method, len(frame))
+            log.warning("the notification %s is too long (%d bytes) and was not sent", method, len(frame))
             return False
         return self._outbox.offer(method, frame, latest=latest)
 
@@ -310,7 +310,9 @@ class Session(Connection):
             error = None if task.cancelled() else task.exception()
             if isinstance(error, TimeoutError):
                 client = self.client
-                log.warning("disconnected client %d (%s): it reads no messages", client.id, client.name)
+                log.warning(
+                    "disconnected client %d (%s): it does not read its messages", client.id, client.name
+                )
             elif error is not None and not isinstance(error, OSError):
                 log.error("client %d was dropped", self.client.id, exc_info=error)
 

@@ -21,10 +21,10 @@ HASHING = "hashing"
 PINNED = {BUNDLED_NAME: BUNDLED_SHA256}
 """SHA-256 of the weights of known models; for any other model, the first fetch records a digest."""
 SUGGESTED = {
-    "Snowflake/snowflake-arctic-embed-xs": "English; the bundled model's size; BEIR 50.2, 8 points better",
-    "MongoDB/mdbr-leaf-ir": "English; the bundled model's size; vectors of 768 numbers; BEIR 53.6",
+    "Snowflake/snowflake-arctic-embed-xs": "English; as large as the bundled one; BEIR 50.2, 8 points better",
+    "MongoDB/mdbr-leaf-ir": "English; as large as the bundled one; 768 numbers per vector; BEIR 53.6",
     "BAAI/bge-small-en-v1.5": "English; 1.5 times the size; BEIR 51.7",
-    "google/embeddinggemma-300m": "a hundred languages; 13 times the size; needs an account on the hub",
+    "google/embeddinggemma-300m": "a hundred languages; 13 times the size; needs a Hugging Face account",
     "sentence-transformers/all-mpnet-base-v2": "English; larger and slower",
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": "about fifty languages",
     "cross-encoder/ms-marco-MiniLM-L-6-v2": "a reranker: it reads the query and a passage together",

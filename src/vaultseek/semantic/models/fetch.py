@@ -139,7 +139,7 @@ def _refuse_listing(name: str, files: list[_RemoteFile], folder: Path) -> None:
     if size + limits.DISK_FREE_BYTES > free:
         required, available = size // limits.MIB, free // limits.MIB
         raise Unavailable(
-            f"{name} needs {required:,} MiB and a reserve, but {folder} has {available:,} MiB;"
+            f"{name} needs {required:,} MiB plus a reserve, but {folder} has {available:,} MiB;"
             " free some space"
         )
 

@@ -72,7 +72,7 @@ def refuse_code_in(path: Path) -> None:
         for module in value if isinstance(value, list) else [{}]:
             kind = str(module.get("type", "") if isinstance(module, dict) else "")
             if not kind.startswith(_TRUSTED_MODULES):
-                raise ConfigError(f"model file {path} requires its own module; choose another model")
+                raise ConfigError(f"model file {path} requires a custom module; choose another model")
     elif path.name not in {"tokenizer.json", "vocab.json"} and _mentions_code(value):
         raise ConfigError(f"model file {path} requires running its own code; choose another model")
 

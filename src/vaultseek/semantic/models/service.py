@@ -69,7 +69,9 @@ class Service:
         """
         key = paths.read_secret(self.key_variable, self.key_file, "key")
         if key and not (key.isascii() and key.isprintable()):
-            raise ConfigError("the server's key contains characters that a header cannot have; correct it")
+            raise ConfigError(
+                "the server's key contains characters that are not allowed in a header; correct it"
+            )
         return key
 
 

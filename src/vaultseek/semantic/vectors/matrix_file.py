@@ -302,4 +302,4 @@ def _shortage_named() -> Iterator[None]:
         if not (what := paths.shortage(error)):
             raise
         cause: ReasonCode = "disk_full" if paths.is_disk_full(error) else "failing"
-        raise WorkerUnavailable(f"{what}; only then does indexing continue", cause) from None
+        raise WorkerUnavailable(f"{what} so that indexing can continue", cause) from None

@@ -29,7 +29,7 @@ WORKER_THREADS = 8
 
 COMMAND = (sys.executable, "-P", "-m", "vaultseek.semantic.worker.main")
 _NO_INSTRUCTIONS = (
-    "this processor lacks instructions that the model's libraries need (signal 4); search by word still works"
+    "this CPU lacks instructions that the model's libraries require (signal 4); search by word still works"
 )
 _LAST_OUTPUT_SECONDS = 0.5
 _TAIL_BYTES = 2 * limits.KIB
@@ -331,7 +331,7 @@ class Child:
             if max(passed - starved, STARVED_SHARE * passed) > pending.request.seconds:
                 self.kill(f"the process hung while {pending.request.doing}")
         if self.memory_bytes() > limits.WORKER_MEMORY_BYTES:
-            self.kill(f"the process took more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
+            self.kill(f"the process used more than {limits.WORKER_MEMORY_BYTES // limits.MIB} MiB of memory")
 
     async def _keep_log(self) -> None:
         """Write the child's output to a log file, and keep the end of the output in memory."""

@@ -59,7 +59,7 @@ class RequestHandlers:
         """Return the header and the arrays of the reply to a frame."""
         call = self._calls.get(frame.header["call"])
         if call is None:
-            raise UsageError(f"the semantic worker has no call {frame.header['call']!r}")
+            raise UsageError(f"the semantic worker does not support the call {frame.header['call']!r}")
         return call(frame)
 
     def _embed(self, frame: Frame) -> Reply:
@@ -163,4 +163,4 @@ def _best_notes(by_passage: NoteIds, by_note: NoteIds) -> NoteIds:
     return np.array(sorted({*first}), np.int64)
 
 
-_NO_SERVER = "no server reranks: set reranker.url, then restart the daemon"
+_NO_SERVER = "no server for reranking: set reranker.url, then restart the daemon"

@@ -290,7 +290,7 @@ class Supervisor:
             if self._on_state is not None:
                 self._on_state(self.state)
         except Exception:  # callers that wait for the child must not fail because of the listener
-            log.exception("the listener to the semantic worker's state failed")
+            log.exception("the listener for the semantic worker's state failed")
 
 
 def _reason(exit: ChildExit) -> Reason:

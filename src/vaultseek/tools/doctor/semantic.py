@@ -107,7 +107,9 @@ def _model(check: str, name: str) -> Finding:
             )
         directory = find_directory(name)
         if directory is None:
-            return Finding(check, WARNING, f"{name}: a stand-in for tests, without meaning", _OTHER_MODEL)
+            return Finding(
+                check, WARNING, f"{name}: a stand-in for tests; its vectors have no meaning", _OTHER_MODEL
+            )
         if name == BUNDLED:
             verify_bundled(directory)
         check_model(directory)

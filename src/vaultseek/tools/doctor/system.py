@@ -72,7 +72,7 @@ def check_disk() -> Iterator[Finding]:
     """Check that there is enough free disk space for the indexes."""
     folder = _nearest(paths.data_directory())
     free = shutil.disk_usage(folder).free
-    message = f"{free // limits.MIB:,} MiB free where the indexes are"
+    message = f"{free // limits.MIB:,} MiB free for the indexes"
     advice = f"free some space on the disk that holds {folder}"
     if free < limits.DISK_FREE_BYTES:
         yield Finding("disk", BROKEN, message, advice)

@@ -44,7 +44,7 @@ _REMEDIES = {
     "unreadable_note": _READABLE,
 }
 """Remedies for problems with reading files; all other problems are about file names."""
-_REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, five times at most"
+_REFUSED = "`vaultseek status` lists them; `vaultseek start --restart` tries again, at most five times"
 _REBUILD = "run `vaultseek start --restart`, which rebuilds the index from the notes"
 
 

@@ -73,7 +73,7 @@ class PostgresDatabase(Database):
     def transaction(self) -> Iterator[None]:
         """Raise Unavailable, because a searcher writes nothing."""
         raise Unavailable(
-            "a searcher writes nothing; run the command where the vault is indexed", "unavailable"
+            "a searcher cannot write; run the command where the vault is indexed", "unavailable"
         )
         yield
 

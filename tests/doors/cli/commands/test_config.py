@@ -76,7 +76,7 @@ def test_init_writes_nothing_that_check_would_refuse(run: Run, file: Path, tmp_p
     assert (home.returncode, file.exists()) == (2, False)
     home = run("config", "init", "--vault", str(tmp_path))
     assert (home.returncode, file.exists()) == (2, False)
-    assert "contains your home directory; use the folder of your notes" in home.stderr
+    assert "contains your home directory; set --vault to the folder of your notes" in home.stderr
     odd = tmp_path / '.odd "name"\t\x7f'
     odd.mkdir()
     bytes_only = tmp_path / os.fsdecode(b"\xff")

@@ -58,7 +58,7 @@ def test_goes_on_after_a_note_that_is_not_there(run: Run, vault: Callable[..., P
     folder = run("inspect", str(root / "sub"))
     assert (folder.returncode, folder.stderr) == (
         2,
-        f"vaultseek: {root / 'sub'} is a folder, expected a note\n",
+        f"vaultseek: {root / 'sub'} is a folder; use the path of a note\n",
     )
     binary = run("inspect", "--json", str(root / "binary.md"))
     assert binary.returncode == 0
@@ -97,7 +97,7 @@ def test_knows_vaults_that_were_added_by_command(run: Run, vault: Callable[..., 
         (["--vault", "VAULT", "OUTSIDE"], "is not in the vault VAULT; leave out --vault"),
         (
             ["--vault", "OUTSIDE", "a.md"],
-            "--vault OUTSIDE is a file, expected a folder or the name of a vault",
+            "--vault OUTSIDE is a file; use a folder or the name of a vault",
         ),
         (["--vault", "play", "a.md"], "--vault play: no such folder or vault"),
     ],

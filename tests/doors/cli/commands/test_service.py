@@ -141,7 +141,10 @@ def test_a_file_of_somebody_elses_is_left_alone(run: Run) -> None:
     own.write_text("[Socket]\nListenStream=1234\n")
     done = run("install")
     assert done.returncode == 3
-    assert done.stderr == f"vaultseek: {own} was not written by vaultseek; move it away, then install again\n"
+    assert (
+        done.stderr
+        == f"vaultseek: {own} was not written by vaultseek; move it elsewhere, then install again\n"
+    )
     assert run("remove").returncode == 0
     assert own.read_text().endswith("1234\n")
 
@@ -159,7 +162,7 @@ def test_where_no_manager_answers_nothing_is_written(run: Run) -> None:
     done = run("install", FAILS="--property=Version")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
-        "vaultseek: systemd does not answer for this user, so nothing was written; start the daemon with "
+        "vaultseek: systemd is not available to this user, so nothing was written; start the daemon with "
         "`vaultseek start`, or see the files with `vaultseek service install --print`\n"
     )
     assert not folder().exists()

@@ -186,7 +186,7 @@ def test_a_folder_that_overlaps_with_a_vault_stays(home: Path, where: str) -> No
     write_registry(RegisteredVaults((VaultSettings(name="mine", path=root.resolve()),)))
     done = uninstall("--yes")
     assert done.exit_code == 0, done.output
-    assert f"not touched: {data}, because it and the vault {root} overlap\n" in done.output
+    assert f"not touched: {data}, because it overlaps with the vault {root}\n" in done.output
     assert (root / "Mine.md").read_text() == "mine"
     assert not (home / SERVICES[sys.platform][0]).exists()
 
@@ -215,4 +215,4 @@ def test_wrong_settings_are_removed_as_well(home: Path, settings: str) -> None:
 
 def test_the_help_says_that_a_file_inside_an_index_goes_with_it():
     shown = " ".join(CliRunner().invoke(vaultseek, ["uninstall", "--help"]).output.split())
-    assert "stay and are listed, except files inside the folder of an index" in shown
+    assert "stay and are listed, except files inside an index folder" in shown

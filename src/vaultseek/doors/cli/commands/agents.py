@@ -47,7 +47,9 @@ def agents(invocation: Invocation, /, forget: bool, off: bool | None, limit: int
     """
     if off is not None:
         if forget:
-            raise UsageError("--off and --on take no other options; run `vaultseek agents --forget` first")
+            raise UsageError(
+                "--off and --on cannot be combined with other options; run `vaultseek agents --forget` first"
+            )
         kept = "; `vaultseek agents --forget` deletes what was recorded"
         return switch(invocation, "agents", "record", on=not off, kept=kept)
     if forget:

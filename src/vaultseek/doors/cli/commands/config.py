@@ -57,7 +57,7 @@ def init(file: Path | None, folder: Path | None) -> None:
     file = Path(os.path.abspath(file or paths.config_file()))
     root = Path(os.path.realpath(folder)) if folder else None
     if root is not None and Path(os.path.realpath(Path.home())).is_relative_to(root):
-        raise UsageError(f"{root} contains your home directory; use the folder of your notes as --vault")
+        raise UsageError(f"{root} contains your home directory; set --vault to the folder of your notes")
     create(file, example(root))
     print(f"wrote {clean(file)}")
 

@@ -31,7 +31,7 @@ _INDENT = 9
 @click.option("--audit", is_flag=True, help="Also compare the vectors with the notes (takes a few seconds).")
 @local_options
 def doctor(invocation: Invocation, report_: bool, no_worker: bool, audit: bool) -> int:
-    """Check whether vaultseek can work.
+    """Check whether vaultseek works.
 
     Checks Python, engines, configuration, directories, disk, daemon, vaults, indexes, vectors, watches, model
     and worker, and tells you how to fix problems. Changes nothing and needs no daemon. Exit code 1 if

@@ -143,7 +143,7 @@ def export(invocation: Invocation, /, file: Path, form: str | None) -> None:
         raise click.UsageError(f"Use --format {'|'.join(FORMATS)}, or a FILE with one of these extensions.")
     answer = call_vault(invocation, "graph/export")
     if file.resolve().is_relative_to(answer["vault_path"]):
-        raise UsageError(f"{file} is in the vault, into which vaultseek never writes; use another folder")
+        raise UsageError(f"{file} is in the vault, where vaultseek never writes; use another folder")
     from vaultseek.core.graph.files import write_graph
 
     try:

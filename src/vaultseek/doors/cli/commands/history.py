@@ -42,7 +42,9 @@ def history(
     """
     if off is not None:
         if forget or what is not None:
-            raise UsageError("--off and --on take no other options; run `vaultseek history --forget` first")
+            raise UsageError(
+                "--off and --on cannot be combined with other options; run `vaultseek history --forget` first"
+            )
         kept = "; `vaultseek history --forget` deletes what was recorded"
         return switch(invocation, "search", "learn", on=not off, kept=kept)
     if forget:

@@ -27,7 +27,7 @@ _REMEMBERED = (
 @click.option(
     "--ray",
     metavar="ADDRESS",
-    help="Have a Ray cluster embed the notes, and wait: local, HOST:PORT or ray://HOST:PORT.",
+    help="Embed the notes on a Ray cluster, and wait: local, HOST:PORT or ray://HOST:PORT.",
 )
 @json_option("Print the final state as one JSON object.")
 @daemon_options
@@ -97,7 +97,7 @@ def summary_of(state: JSON) -> str:
 @json_option()
 @daemon_options
 def compact(invocation: Invocation, /) -> int:
-    """Remove the remains of deleted notes from the index.
+    """Remove leftover text of deleted notes from the index.
 
     A note that you delete, or a password that you remove from a note, disappears from search at once. Its
     text stays in the index files until they are rewritten: daily, or by this command.

@@ -32,8 +32,8 @@ INSPECTED_ITEMS = 30
 @click.argument(
     "notes", nargs=-1, required=True, metavar="NOTE...", shell_complete=completed_by(complete_file_or_note)
 )
-@click.option("--path", metavar="PATH", help="Path in the vault that a note from standard input would have.")
-@click.option("--all", "all_", is_flag=True, help="Show everything, however long the lists are.")
+@click.option("--path", metavar="PATH", help="Path that a note from standard input would have in the vault.")
+@click.option("--all", "all_", is_flag=True, help="Show all lists in full.")
 @json_option("Print one JSON object per note, one per line.")
 @vault_option
 @local_options
@@ -77,10 +77,10 @@ def inspect(invocation: Invocation, notes: tuple[str, ...], path: str | None, al
 def _file(invocation: Invocation, note: str) -> tuple[Path | None, JSON]:
     path = _find_file(invocation, note)
     if path.is_dir():
-        raise UsageError(f"{note} is a folder, expected a note")
+        raise UsageError(f"{note} is a folder; use the path of a note")
     root = vault_of(invocation, path.parent)
     if invocation.vault is not None and root is not None and not _is_inside(path, root):
-        raise BadPath(f"{path} is not in the vault {root}; leave out --vault to inspect the file alone")
+        raise BadPath(f"{path} is not in the vault {root}; leave out --vault to inspect the file on its own")
     return root, _inspector(root or path.parent).inspect_file(path)
 
 

@@ -230,7 +230,7 @@ def _page(answer: JSON, terminal: Terminal) -> str:
         head = [*_head(answer, terminal), ""] if "currency" in answer else []
         return "\n".join([*head, page(answer, terminal, now=time.time())])
     missing = "; ".join(clean(remark["text"]) for remark in answer["remarks"])
-    reason = missing or "no note is similar in meaning or linked with this one"
+    reason = missing or "no note is similar to this one in meaning or linked to it"
     return f"Found nothing related to {clean(answer['path'])}: {reason}."
 
 
@@ -263,7 +263,7 @@ def _pairs(answer: JSON, terminal: Terminal) -> str:
             lines += [_alike(note, answer, terminal), *currency_lines(note, terminal, _BELOW_NOTE)]
         lines.append("")
     for lane in answer["partial"]:
-        remark = f"compared by text alone: {clean(lane['reason'])}"
+        remark = f"compared by text only: {clean(lane['reason'])}"
         lines += terminal.wrapped(terminal.paint(remark, "magenta"))
     if not answer["pairs"]:
         lines.append("No two notes are alike.")

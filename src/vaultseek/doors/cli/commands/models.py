@@ -85,7 +85,7 @@ def list_(invocation: Invocation) -> int:
 def fetch(invocation: Invocation, name: str, accept_change: bool) -> int:
     """Download a model from the Hugging Face hub.
 
-    NAME is a sentence-transformers model or a reranker. Nothing is sent except the request for its files.
+    NAME is a sentence-transformers model or a reranker. Only the request for the model's files is sent.
     Models that need to run their own code are refused. The digest is stored; from then on, a different model
     with the same name is refused.
 
@@ -140,7 +140,7 @@ def use(invocation: Invocation, model: str) -> None:
     section, key = _KEYS[kind]
     settings = _settings(invocation)
     if kind == "embedding" and settings.model.url:
-        raise ConfigError("model.url names a server that embeds; remove model.url from config.toml first")
+        raise ConfigError("model.url points to an embedding server; remove model.url from config.toml first")
     before = getattr(getattr(settings, section), key)
     file = invocation.config or paths.config_file()
     set_key(file, section, key, value)

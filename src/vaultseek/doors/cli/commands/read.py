@@ -38,12 +38,14 @@ def read(invocation: Invocation, /, note: str, lines: str | None) -> None:
     except NotFound as no_note:
         found, part = find_part(invocation, note, no_note)
         if lines is not None:
-            raise UsageError(f"{quote(note)} names a part of a note; leave out the part or --lines") from None
+            raise UsageError(
+                f"{quote(note)} refers to a part of a note; leave out the part or --lines"
+            ) from None
         lines_of_part = {"start_line": part.first, "end_line": part.last}
         answer = call_note(invocation, "note/get", found["path"], **lines_of_part)
     if answer["start_line"] > max(1, answer["lines"]):
         lines_there = count(answer["lines"], "line")
-        raise UsageError(f"{quote(answer['path'])} has {lines_there}; use a range within them")
+        raise UsageError(f"{quote(answer['path'])} has {lines_there}; use a range within the note")
     if invocation.json:
         print_json(answer)
     else:

@@ -26,7 +26,7 @@ DEFAULT_PORT = 7467
 @click.option(
     "--structured", is_flag=True, help="Answer with JSON for programs instead of text for the model."
 )
-@click.option("--compact", is_flag=True, help="Offer only three tools, for models that are confused by many.")
+@click.option("--compact", is_flag=True, help="Offer only three tools, for models that cannot handle many.")
 @daemon_options
 def mcp(invocation: Invocation, http: bool, port: int | None, structured: bool, compact: bool) -> None:
     """Let an AI agent search and read notes.

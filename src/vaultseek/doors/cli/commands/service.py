@@ -39,7 +39,7 @@ def service() -> None:
 @click.option(
     "--sandbox/--no-sandbox",
     default=None,
-    help="Let systemd restrict the daemon's network and write access; by default, if the system allows it.",
+    help="Let systemd restrict the daemon's network and write access; on by default if the system allows it.",
 )
 @local_options
 def install(invocation: Invocation, /, dry_run: bool, sandbox: bool | None) -> None:
@@ -142,7 +142,7 @@ def _files(invocation: Invocation, *, sandbox: bool | None) -> dict[str, str]:
         for text in (*command, *folders.values(), str(paths.socket_file())):
             text.encode()
     except UnicodeEncodeError:
-        message = f"{clean(text)} is not valid UTF-8, which the service's files must be; rename it"
+        message = f"{clean(text)} is not valid UTF-8, which the service's files require; rename it"
         raise ConfigError(message) from None
     if service_manager().name == "launchd":
         return launchd_agent(command, folders, paths.log_file())
@@ -232,7 +232,7 @@ def check_reachable(manager: Manager) -> None:
     result = try_run(manager.probe)
     if result is None or result.returncode:
         raise Unavailable(
-            f"{manager.name} does not answer for this user, so nothing was written; start the daemon with "
+            f"{manager.name} is not available to this user, so nothing was written; start the daemon with "
             "`vaultseek start`, or see the files with `vaultseek service install --print`"
         )
 
@@ -302,12 +302,14 @@ def write_file(file: Path, text: str) -> bool:
     try:
         if file.is_symlink() or file.exists():
             if not is_ours(file):
-                raise Unavailable(f"{file} was not written by vaultseek; move it away, then install again")
+                raise Unavailable(
+                    f"{file} was not written by vaultseek; move it elsewhere, then install again"
+                )
             if file.read_text(encoding="utf-8") == text:
                 return False
         existing = next(parent for parent in (file.parent, *file.parent.parents) if parent.exists())
         if existing.stat().st_uid != os.geteuid():
-            what = f"{existing} belongs to another user, but a service needs folders of your own"
+            what = f"{existing} belongs to another user, but a service needs folders that you own"
             raise Unavailable(f"{what}; run this as the owner")
         file.parent.mkdir(parents=True, exist_ok=True)
         paths.write_atomically(file, text, mode=0o644)

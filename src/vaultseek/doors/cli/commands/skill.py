@@ -39,7 +39,7 @@ def skill(install: bool, yes: bool) -> int:
         return SUCCESS
     places = [place for place in skill_files(Path.home()) if _content(place) != text]
     if not places:
-        print("The skill is installed, and up to date.")
+        print("The skill is installed and up to date.")
         return SUCCESS
     for place in places:
         print(f"{'replace' if place.exists() else 'write'} {place} ({len(text.encode()):,} bytes)")
@@ -57,7 +57,7 @@ def skill(install: bool, yes: bool) -> int:
             raise UsageError(
                 f"cannot write {place}: {error.strerror}; print it with `vaultseek skill`"
             ) from None
-    print("The skill is written. Agents read it when they next start.")
+    print("The skill was written. Agents read it the next time they start.")
     return SUCCESS
 
 

@@ -30,7 +30,7 @@ WINDOWED = (
     help="Port; by default 7468, or any free port if that one is taken.",
 )
 @click.option("--no-browser", is_flag=True, help="Only print the address, without opening a browser.")
-@click.option("--all-vaults", is_flag=True, help="Begin with all vaults instead of one.")
+@click.option("--all-vaults", is_flag=True, help="Start with all vaults instead of one.")
 @daemon_options
 def ui(invocation: Invocation, port: int | None, no_browser: bool, all_vaults: bool) -> None:
     """Search and read notes in the browser.

@@ -30,7 +30,7 @@ def uninstall(invocation: Invocation, /, yes: bool) -> int:
     """Remove indexes, logs, settings and the service. Your notes stay.
 
     Shows what it would remove, then asks. Files that you put into vaultseek's folders stay and are listed,
-    except files inside the folder of an index. Close editors and agents that use vaultseek first, since they
+    except files inside an index folder. Close editors and agents that use vaultseek first, since they
     start the daemon again. The last line is the command that removes the program itself.
     """
     from vaultseek.settings.load import examine
@@ -153,7 +153,7 @@ def _reason_to_leave(folder: Path, vaults: Iterable[Path]) -> str:
     real = folder.resolve()
     for root in vaults:
         if real.is_relative_to(root) or root.is_relative_to(real):
-            return f"because it and the vault {root} overlap"
+            return f"because it overlaps with the vault {root}"
     if Path(sys.prefix).resolve().is_relative_to(real):
         return "because it contains the program itself"
     return "" if folder.lstat().st_uid == os.geteuid() else "because it belongs to another user"

@@ -21,7 +21,7 @@ _MOST_BYTES = 1_000_000
 def choose_vault() -> str:
     """Ask the user for a folder of notes and return it. Raises UsageError if the user chooses none."""
     known = obsidian_vaults()
-    print("Which folder has your notes?\n")
+    print("Which folder contains your notes?\n")
     for number, folder in enumerate(known, 1):
         print(f"  {number}  {clean(_from_home(folder))}")
     expected = "Enter its number, or the path of another folder" if known else "Enter the path of a folder"

@@ -56,7 +56,7 @@ async function walk(page) {
   try {
     const { routes, partial } = await call("graph/path", { vault: page.mapped, note: page.path.from, other: page.path.to, limit: 1 });
     const reasons = partial.map((lane) => lane.reason).join("; ");
-    const meaning = reasons ? `search by meaning was left out: ${reasons}` : "nothing there is similar in meaning";
+    const meaning = reasons ? `search by meaning was left out: ${reasons}` : "no notes on the two sides are similar in meaning";
     return routes.length ? { route: routes[0], trouble: "" } : { route: [], trouble: `No links lead to ${page.path.to}, and ${meaning}.` };
   } catch (error) {
     return { route: [], trouble: error.message };

@@ -496,7 +496,7 @@ function theme(name) {
   document.documentElement.dataset.theme = name;
   localStorage.setItem("theme", name);
   byId("theme").textContent = { light: "☀", dark: "☾" }[name] ?? "◐";
-  byId("theme").setAttribute("aria-label", `Colours: ${name || "as the system"}`);
+  byId("theme").setAttribute("aria-label", `Colours: ${name || "match the system"}`);
 }
 byId("theme").addEventListener("click", () => theme(THEMES[(THEMES.indexOf(document.documentElement.dataset.theme ?? "") + 1) % THEMES.length]));
 

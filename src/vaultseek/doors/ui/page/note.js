@@ -74,7 +74,7 @@ function cut(note) {
   if (!note.cut && !note.cut_lines) return "";
   return el("p", { class: "cut" },
     note.cut ? `This note is long: lines ${number(note.first_line)} to ${number(note.last_line)} of ${number(note.lines)} are shown.` : "",
-    note.cut_lines ? " Very long lines are cut." : "");
+    note.cut_lines ? " Very long lines are truncated." : "");
 }
 
 function head(title, place, page, note = null) {

@@ -113,7 +113,7 @@ function measurement(vault) {
 function plots(report, time) {
   const ways = Object.entries(report.variants);
   return [
-    el("p", {}, `${age(new Date(time * 1000).toISOString())} · ${counted(report.queries.all, "judged query", "judged queries")} · model ${report.model}. Lines are 95 % intervals.`),
+    el("p", {}, `${age(new Date(time * 1000).toISOString())} · ${counted(report.queries.all, "judged query", "judged queries")} · model ${report.model}. Lines show 95 % intervals.`),
     ...METRICS.map((metric) => el("figure", {},
       el("figcaption", {}, metric),
       ways.map(([name, way]) => {

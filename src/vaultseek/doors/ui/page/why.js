@@ -45,7 +45,7 @@ export function bar(result) {
       el("li", {}, `score ${score.toFixed(3)}`),
       parts.map(([name, value]) => el("li", { class: name.replaceAll(" ", "-") }, `${name} ${signed(value)}`)),
       result.rerank ? el("li", {}, `reranked: ${result.rerank.score.toFixed(3)}, was ${result.rerank.rank_before}`) : null,
-      result.via ? el("li", {}, `by a link with ${result.via.title}`) : null));
+      result.via ? el("li", {}, `connected to ${result.via.title} by a link`) : null));
 }
 
 /** Return the fate of a note in a search. */
