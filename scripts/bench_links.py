@@ -38,7 +38,7 @@ SIGNALS = (
     "links to the note",
     "its backlinks",
     "in the same folder",
-    "linked by near notes",
+    "linked by similar notes",
     "words of its name",
 )
 PENALTY = 0.01

@@ -341,9 +341,9 @@ SENTENCES = tuple(
 """Patterns for sentences at the head of a note, each with two flags: whether the sentence names the note's
 successor, and whether it names a place to which something moved.
 
-A sentence that may be about the note's subject counts only where it is likely to be about the note itself. A
-named group shows where: ``bare``, such as *Moved to [[Lisbon]]*, in a note without other text; ``top`` above
-the first section; ``first`` as the first block or in a quote.
+A sentence that may be about the note's subject counts only where it is likely to be about the note itself.
+The pattern's named group says where that is: ``bare``, such as *Moved to [[Lisbon]]*: in a note without other
+text; ``top``: above the first section; ``first``: as the first block or in a quote.
 """
 _SUBJECT = (
     "(?:this (?:note|page|document|doc|file|article|guide|procedure|decision|process|policy|runbook|manual)"

@@ -54,7 +54,7 @@ class SpokenTime:
 
 
 def find_time(text: str, today: date) -> SpokenTime | None:
-    """Return the first time that ``text`` names in words; None if it names no time."""
+    """Return the first expression of a time in words in ``text``; None if there is none."""
     if not text.isascii() and (found := _unspaced_time(text, today)) is not None:
         return found
     lower = text.lower() if len(text.lower()) == len(text) else text

@@ -131,8 +131,8 @@ class Indexer:
     def apply(self, changes: Changes, on_progress: OnProgress = lambda done, total: None) -> list[str]:
         """Index ``changes`` in batches, each of which leaves the vault searchable; return the changed paths.
 
-        Many notes are read by reader processes. The result does not depend on the order or number of batches.
-        Raises Cancelled after ``stop``, with some batches already applied.
+        If many notes changed, reader processes read them. The result does not depend on the order or number
+        of batches. Raises Cancelled after ``stop``, with some batches already applied.
         """
         total = len(changes.read) + len(changes.moved)
         done = 0

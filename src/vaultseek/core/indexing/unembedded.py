@@ -74,8 +74,8 @@ class EmbeddingSpec:
         return f"{self.fingerprint}/{self.window}/{CHUNKER_VERSION}"
 
     async def judged(self, answer: SemanticAnswer, text: str) -> SemanticAnswer:
-        """Return the answer to ``text`` with two values added: how well the model reads the text, and the
-        curve that converts the model's cosines to confidence.
+        """Return a copy of ``answer``, the answer to the query ``text``, with two values added: the share of
+        the query that the model understands, and the curve that converts its cosines to confidence.
         """
         calibration = calibration_of(answer.model)
         if answer.model != self.fingerprint or calibration.reads_all:

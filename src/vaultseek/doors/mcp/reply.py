@@ -54,7 +54,7 @@ class Reply:
 
     @property
     def summary(self) -> str:
-        """The text that accompanies structured content: everything except the content."""
+        """The text sent beside structured content: the warning, the title and the remarks."""
         return "\n".join([WARNING, self.title, *self.remarks])
 
     def tokens(self, form: Form) -> int:

@@ -406,8 +406,8 @@ class WaitParams(RefreshParams):
 
 
 class MoveParams(VaultParams):
-    """A move of all vaults to an engine. The request waits for the given vault (by default, all vaults) and
-    then compares the counts in the engine and in the ledger."""
+    """A request to move all vaults to an engine. The answer comes once the given vault (by default, every
+    vault) is moved, and its counts in the engine and in the ledger are compared."""
 
     to: EngineKind
     """The engine to move to."""

@@ -18,7 +18,7 @@ from vaultseek.protocol.wire.protocol import Id, Request, is_id
 DEADLINE_GRACE_SECONDS = 1.0
 """Seconds after the deadline of a request before its handler is cancelled."""
 QUEUE_GRACE_SECONDS = 0.1
-"""Seconds in a queue after which a request whose deadline has passed is cancelled."""
+"""A request past its deadline is cancelled once it has been queued for this many seconds."""
 
 
 @dataclass(eq=False, slots=True)

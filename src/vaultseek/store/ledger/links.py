@@ -85,11 +85,12 @@ class LinkTable:
         return {(note, ordinal): path for rows in read for note, ordinal, path in rows}
 
     def targets_by_key(self, keys: Iterable[str]) -> list[LinkTarget]:
-        """Return the targets of all links and successions that have one of the ``keys``."""
+        """Return the targets of all links, and of all statements that name a successor, whose key is in
+        ``keys``."""
         return self._targets("key", sorted(keys))
 
     def targets_of(self, notes: Sequence[int]) -> list[LinkTarget]:
-        """Return the targets of all links and successions in ``notes``."""
+        """Return the targets of all links, and of all statements that name a successor, in ``notes``."""
         return self._targets("note", notes)
 
     def _targets(self, column: str, values: Sequence[Any]) -> list[LinkTarget]:
