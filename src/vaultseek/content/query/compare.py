@@ -43,9 +43,11 @@ def find(text: str, words: str, *, prefix: bool = False) -> int:
 
 
 def contains_closed(text: str, words: str) -> bool:
-    """True if ``text`` contains ``words``, ignoring hyphens between letters: ``wifi`` in ``wi-fi``."""
-    closed = words.replace("-", "")
-    return closed in text.replace("-", "") and contains(without_hyphens(text), without_hyphens(words))
+    """True if ``text`` contains ``words`` only without the hyphens between letters: ``wifi`` in ``wi-fi``."""
+    if words.replace("-", "") not in text.replace("-", ""):
+        return False
+    closed, asked = without_hyphens(text), without_hyphens(words)
+    return (closed != text or asked != words) and contains(closed, asked)
 
 
 def without_hyphens(text: str) -> str:
@@ -108,6 +110,8 @@ def _is_inside_word(text: str, at: int) -> bool:
     left, right = text[at - 1 : at], text[at : at + 1]
     if not left or not right:
         return False
+    if left.isalnum() and right.isalnum():  # almost always in running text
+        return not is_unspaced(left + right)
     if left in ".," or right in ".,":
         return any(number.start() < at < number.end() for number in _numbers_near(text, at))
     return _wordlike(left) and _wordlike(right) and not is_unspaced(left + right)

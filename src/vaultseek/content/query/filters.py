@@ -120,7 +120,7 @@ class Contains:
 
     def holds(self, passage: str, day_first: bool | None = None) -> bool:
         """True if a paragraph contains the words, with days and identifiers in any spelling."""
-        passage = _BORDER.sub(" ¶ ", passage)
+        passage = _BORDER.sub(" \0 ", passage)
         folded, words = fold(passage), _folded(self.text)
         return contains(folded, words, prefix=self.prefix) or (
             not self.prefix
