@@ -335,6 +335,15 @@ def test_folders_complete_and_every_vault_is_asked(reader):
     reader.expect(reader.page.locator("#offers li").first).to_have_text("work2")
 
 
+def test_an_offer_also_replaces_what_was_typed_since(reader):
+    reader.type("path:p")
+    reader.sees("#offers li", "Projects/")
+    typed = "const box = document.querySelector('#query'); box.setRangeText('ro', 6, 6, 'end')"
+    reader.page.evaluate(typed)  # without an event, as if the offers had not come yet
+    reader.press("Tab")
+    reader.sees("#chips li[title='path:Projects/']", "Projects")
+
+
 def test_a_new_query_begins_with_its_best_result(reader):
     reader.page.locator("#query").fill("float switch alarm")
     reader.sees("#results li:first-child mark:text('alarm')")

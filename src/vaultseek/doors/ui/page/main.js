@@ -214,7 +214,7 @@ async function offerQueries() {
   const vault = vaultShown()?.path, saved = stored("saved");
   const found = vault ? await call("search/history", { vault, limit: HISTORY }).catch(() => null) : null;
   const former = [...new Set(found?.opened.map((each) => each.query))].filter((text) => !saved.includes(text)).slice(0, OFFERED_QUERIES);
-  const items = [...saved.map((text) => ({ text, replaced: 0, about: "saved" })), ...former.map((text) => ({ text, replaced: 0, about: "" }))];
+  const items = [...saved.map((text) => ({ text, start: 0, about: "saved" })), ...former.map((text) => ({ text, start: 0, about: "" }))];
   if (!queryInBox()) offer(items);
 }
 
@@ -385,7 +385,7 @@ const offerSoon = settled(60, async () => {
   // A single letter rarely begins an operator.
   const items = found.filter((item) => item.is !== "operator" || item.replaces > 1);
   offer(items.slice(0, 8).map(({ text, replaces, about, path, count }) =>
-    ({ text: text.endsWith(":") ? text : `${text} `, replaced: replaces, about: `${about ?? path ?? count ?? ""}` })));
+    ({ text: text.endsWith(":") ? text : `${text} `, start: before.length - replaces, about: `${about ?? path ?? count ?? ""}` })));
 });
 
 function offer(items, active = -1) {
@@ -401,9 +401,8 @@ function offer(items, active = -1) {
 
 function accept(number) {
   const item = offers.items[number];
-  const cursor = input.selectionStart;
-  const start = cursor - item.replaced;
-  input.setRangeText(item.text, start, cursor, "end");
+  // Letters typed since the offer are replaced as well.
+  input.setRangeText(item.text, item.start, Math.max(item.start, input.selectionStart), "end");
   offer([]);
   takeChips();
   searchSoon();
