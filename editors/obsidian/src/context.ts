@@ -72,7 +72,7 @@ export class Context {
 		if (!file) {
 			this.sayOutside(place.path);
 		} else if (!insertLink(this.app, file, subpath)) {
-			new Notice("Open a note for editing first. The link is inserted at the cursor.");
+			new Notice("Open a note for editing first, so that the link can be inserted.");
 		}
 	}
 
