@@ -87,7 +87,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
 /** Notes with hostile content: markup in their text, and lines too long to fit. */
 const HOSTILE = {
 	"Hostile.md":
-		"---\ntitle: '<img src=x onerror=\"window.harm=1\"> \u202egnp.exe'\naliases: ['<script>window.harm=2</script>']\n---\n" +
+		"---\ntitle: '&lt;img src=x onerror=\"window.harm=1\"&gt; \u202egnp.exe'\naliases: ['<script>window.harm=2</script>']\n---\n" +
 		"# <b onclick=alert(1)>zebracorn</b>\n\nzebracorn <iframe src=javascript:window.harm=3></iframe> 💥 zebracorn\n",
 	"Long.md": `# Long\n\n${"alpha beta ".repeat(4000)}wyvernlong ${"gamma delta ".repeat(4000)}\n`,
 	"C# Manual.pdf": "%PDF-1.4 nothing of it can be read\n",
