@@ -5,7 +5,6 @@ import random
 import shutil
 import signal
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -204,39 +203,6 @@ def test_b4_a_part_of_an_index_that_is_put_back_from_a_backup_is_made_again(runn
     copy(tmp_path / "backup" / part, current)
     each.serve()
     eventually(lambda: heals(each, expected), "made again", 120)
-
-
-def overwrite(file: Path, data: bytes) -> None:
-    file.write_bytes(data)
-
-
-def replace(file: Path, data: bytes) -> None:
-    other = file.with_name("other")
-    other.write_bytes(data)
-    other.replace(file)
-
-
-@pytest.mark.fault("B4", "B5")
-@pytest.mark.timeout(300)
-@pytest.mark.parametrize("put", [overwrite, replace])
-def test_b5_an_older_ledger_that_is_put_under_a_running_daemon_gives_no_answer(running, put):
-    each = running({f"n{number}.md": f"# Granite {number}\n\nAbout granite.\n" for number in range(100)})
-    each.serve()
-    each.settle()
-    each.end()
-    ledger = each.index / "ledger.sqlite"
-    older = ledger.read_bytes()
-    each.serve()
-    for number in range(50):
-        (each.root / f"n{number}.md").write_text(f"# Marble {number}\n\nAbout marble.\n")
-    each.settle()
-    with each.client() as client:
-        client.compact(vault=str(each.root))  # so that all of the ledger is in this file
-    put(ledger, older.ljust(ledger.stat().st_size, b"\0"))
-    with ThreadPoolExecutor(8) as pool:  # each thread of the daemon opens the file for itself
-        asked = ["granite", "marble"] * 8
-        assert [len(found) for found in pool.map(each.paths, asked)] == [50] * 16
-    assert "was replaced; opening the vault again" in each.daemon.log()
 
 
 @pytest.mark.fault("J8")

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from vaultseek.base import paths
-from vaultseek.base.limits import REFRESH_SECONDS
 from vaultseek.base.text import quote
 from vaultseek.core.indexing.model_source import ModelSource
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
@@ -308,12 +307,6 @@ class VaultRegistry:
         )
         self._followers.clear()
 
-    @property
-    def is_sound(self) -> bool:
-        """True unless the ledger of an open vault is damaged, was replaced, or is being replaced."""
-        sound = (follower.vault.ledger.is_sound() for follower in self._followers.values())
-        return not self._healing and all(sound)
-
     async def heal(self) -> bool:
         """Replace damaged ledgers and reopen their vaults; return when the vaults are open.
 
@@ -352,8 +345,7 @@ class VaultRegistry:
             follower.expect_close(IndexDamaged(replaced))
             self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
-                again = await self._open(options)
-                await again.wait_for_first_scan(REFRESH_SECONDS)  # the new ledger may be an older copy
+                await self._open(options)
 
     def free_name(self, root: Path) -> str:
         """Return a name for the vault at ``root``, with a number appended if another vault has the same

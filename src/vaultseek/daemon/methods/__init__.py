@@ -99,16 +99,13 @@ class Methods:
     def _healing(self, method: str, handle: Callable[[Any, RequestContext], Awaitable[JSON]]) -> Handler:
         """Return a handler that validates the parameters of ``method`` and passes them to ``handle``.
 
-        If a ledger was replaced by another program, or is found to be damaged, the handler waits until the
-        ledger is replaced and then tries again.
+        If the ledger is damaged, the handler waits until the ledger is replaced and then tries again.
         """
 
         kind = METHODS[method].params_type
 
         async def answer(params: JSON, context: RequestContext) -> Any:
             call, is_first = read(kind, params), True
-            if not self._registry.is_sound:
-                await self._registry.heal()
             while True:
                 try:
                     return await handle(call, context)

@@ -1,7 +1,6 @@
 """SQLite connections, one per thread, and the few kinds of statement that the tables use."""
 
 import contextlib
-import os
 import shutil
 import sqlite3
 import threading
@@ -12,7 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from vaultseek.base.limits import LEDGER_CLOSE_SECONDS, SQL_VARIABLES
 from vaultseek.base.paths import check_files
-from vaultseek.content.files.watch import mounts, remote_file_system
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -71,15 +69,7 @@ class Database:
         self.is_suspect = False
         """True once an error suggests that the file is damaged."""
         self._caches: list[RowCache[Any]] = []
-        self.is_overwritten = False
-        """True once the file was written to by another program."""
-        self._names = [str(file.with_name(file.name + suffix)) for suffix in ("", "-wal", "-shm")]
         self._identities: list[tuple[int, int] | None] = []
-        self._writes = threading.Lock()
-        self._writers = 0
-        self._modified: int | None = None
-        """Time of the file's last change by this program, in nanoseconds; None on a file system that may
-        record changes late."""
         self._sizes = threading.Lock()
         self._size = self._size_to_be = 0
 
@@ -99,49 +89,27 @@ class Database:
             cache.clear()
 
     def record_files(self) -> None:
-        """Record the identities of the database's files; call this once all of them exist."""
-        statuses = self._statuses()
-        self._identities = list(map(_identity, statuses))
-        is_local = remote_file_system(self.file.parent.resolve(), mounts()) is None
-        self._modified = _modified(statuses[0]) if is_local else None
+        """Record the identity of the database's files once all of them exist."""
+        self._identities = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
-        """Return true unless an error suggested damage, or the files are missing, replaced, truncated or
-        overwritten.
+        """Return true unless an error suggested damage, or the files are missing, replaced or truncated.
 
-        SQLite keeps using files that were removed or overwritten, and notices damage only where it reads.
-        This method checks only the status of the files: opening and closing the file here would drop SQLite's
-        own locks on it.
+        SQLite keeps using files that were removed, and notices damage only where it reads. This method checks
+        only the status of the files: opening and closing the file here would drop SQLite's own locks on it.
         """
         if self._sizes.acquire(blocking=False):  # otherwise ``shrink`` is truncating the file
             try:
-                with self._writes:
-                    statuses = self._statuses()
-                    is_expected = self._writers or self._modified in (None, _modified(statuses[0]))
-                    self.is_overwritten |= not is_expected
-                size = -1 if statuses[0] is None else statuses[0].st_size
-                same = list(map(_identity, statuses)) == self._identities
-                self.is_suspect |= not same or size < self._size or self.is_overwritten
+                size = _size(self.file)
+                same = [_identity(file) for file in self._files()] == self._identities
+                self.is_suspect |= not same or size < self._size
                 self._size = min(size, self._size_to_be or size)
             finally:
                 self._sizes.release()
         return not self.is_suspect
 
-    def _statuses(self) -> list[os.stat_result | None]:
-        return list(map(_status, self._names))
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Run the ``with`` block, which may change the file, not only the log."""
-        with self._writes:
-            self._writers += 1
-        try:
-            yield
-        finally:
-            with self._writes:
-                self._writers -= 1
-                if self._modified is not None:
-                    self._modified = _modified(_status(self._names[0]))
+    def _files(self) -> list[Path]:
+        return [self.file.with_name(self.file.name + suffix) for suffix in ("", "-wal", "-shm")]
 
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection, which is opened on first use."""
@@ -160,7 +128,7 @@ class Database:
             connection.execute("BEGIN IMMEDIATE")
         try:
             yield
-            with self._writing(), self._statement() as connection:
+            with self._statement() as connection:
                 connection.execute("COMMIT")
         except BaseException:
             with self._statement() as connection:
@@ -170,12 +138,12 @@ class Database:
 
     def run(self, sql: str, *values: Any) -> sqlite3.Cursor:
         """Execute one statement."""
-        with self._statement() as connection, self._writing_alone(connection):
+        with self._statement() as connection:
             return connection.execute(sql, values)
 
     def run_many(self, sql: str, rows: Iterable[Sequence[Any] | Mapping[str, Any]]) -> None:
         """Execute one statement once per row of values."""
-        with self._statement() as connection, self._writing_alone(connection):
+        with self._statement() as connection:
             connection.executemany(sql, rows)
 
     def one(self, sql: str, *values: Any) -> Any:
@@ -213,7 +181,7 @@ class Database:
         has room, first rewrite the file with full pages, and store the value of ``rewritten`` under that name
         in the table ``meta``.
         """
-        with self._sizes, self._writing():
+        with self._sizes:
             if rewritten and self._rewrite():
                 self.set_meta("rewritten", rewritten)
             with self._statement() as connection:
@@ -246,10 +214,6 @@ class Database:
         """Store a value under a name."""
         self.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", name, value)
 
-    def _writing_alone(self, connection: sqlite3.Connection) -> contextlib.AbstractContextManager[None]:
-        """Return a context for a statement, which changes the file unless it is part of a transaction."""
-        return contextlib.nullcontext() if connection.in_transaction else self._writing()
-
     @contextmanager
     def _statement(self) -> Iterator[sqlite3.Connection]:
         try:
@@ -277,19 +241,12 @@ def _disk_is_full(file: Path) -> bool:
     return False
 
 
-def _status(file: str) -> os.stat_result | None:
+def _identity(file: Path) -> tuple[int, int] | None:
     try:
-        return os.stat(file)  # noqa: PTH116 - a third of the time of ``Path.stat``, before each request
+        status = file.stat()
     except OSError:
         return None
-
-
-def _identity(status: os.stat_result | None) -> tuple[int, int] | None:
-    return None if status is None else (status.st_dev, status.st_ino)
-
-
-def _modified(status: os.stat_result | None) -> int:
-    return 0 if status is None else status.st_mtime_ns
+    return status.st_dev, status.st_ino
 
 
 def _size(file: Path) -> int:

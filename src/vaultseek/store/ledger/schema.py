@@ -162,7 +162,6 @@ CREATE TRIGGER IF NOT EXISTS given_renamed AFTER UPDATE OF path ON notes WHEN ol
 """Tables that are also created in an existing ledger of this version, so that it need not be rebuilt."""
 
 _CRC = "crc32"
-_OVERWRITTEN = f"{_CRC} overwritten"
 _NAMES = ("", "-wal", "-shm", ".closed", ".bad", ".bad-wal", ".bad-shm")
 """Suffixes of the ledger's file names."""
 
@@ -194,13 +193,9 @@ def open_database(file: Path) -> Database:
 
 def close_database(database: Database) -> None:
     """Close the database and seal its file with a checksum, which reveals any change made before the next
-    start. A file that another program has overwritten gets a seal that is never right, because the log was
-    merged into it."""
+    start."""
     database.close()
-    if database.is_overwritten:
-        with contextlib.suppress(OSError):
-            write_atomically(_seal(database.file), _OVERWRITTEN)
-    elif not database.is_suspect and not _log(database.file).exists():
+    if not database.is_suspect and not _log(database.file).exists():
         with contextlib.suppress(OSError):
             write_atomically(_seal(database.file), checksum(database.file))
 

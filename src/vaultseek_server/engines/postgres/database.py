@@ -32,8 +32,6 @@ _GLOB = "~ ('^' || replace(replace(?, '*', '.*'), chr(63), '.') || '$')"
 class Statements:
     """A connection that runs statements written for SQLite."""
 
-    in_transaction = True
-
     def __init__(self, connection: Any) -> None:
         self._connection = connection
 
