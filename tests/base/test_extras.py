@@ -171,7 +171,7 @@ def main():
     state = "there" if extras.has_extra("mcp") else "missing"
     print("version 1", state, extras.install_command("mcp"), sep="|")
 """,
-    "vaultseek/errors.py": "class ConfigError(Exception): ...\n",
+    "vaultseek/errors.py": "class ConfigError(Exception): ...\ndef advise(*_): ...\n",
 }
 
 

@@ -99,7 +99,7 @@ PLACES = (
         "up:: #{}",
         "[a #{}](b.md)",
     ),
-    *("`#work`", "\\#work", "https://a.b/#work", "```\n#work\n```", "a#work", "$#work$", "    #work"),
+    *("`#work`", "\\#work", "https://a.b/#work", "```\n#work\n```", "a#work", "$#work$", "y\n\n    #work"),
 )
 FRONT = (
     *(
