@@ -200,7 +200,7 @@ async def test_abandoned_requests_are_cancelled(workers: Any, tmp_path: Path, un
     [
         (
             "outgoing.write(b'hello, this is not a frame at all'); outgoing.flush(); time.sleep(60)",
-            "not a message",
+            "invalid data",
         ),
         ("sys.exit(7)", "code 7"),
         ("raise OSError('the last line of the trace')", "the last line of the trace"),
@@ -295,7 +295,7 @@ async def test_a_model_that_cannot_be_used_is_not_tried_again_soon(workers: Any)
 
 async def test_a_processor_that_lacks_instructions_is_named_at_once(workers: Any) -> None:
     worker = workers.fake("os.kill(os.getpid(), signal.SIGILL)", backoff_seconds=(0.0, 60.0))
-    with pytest.raises(WorkerUnavailable, match="processor lacks instructions") as raised:
+    with pytest.raises(WorkerUnavailable, match="CPU lacks instructions") as raised:
         await worker.embed(["x"])
     assert "search by word still works" in str(raised.value)
     assert raised.value.cause == "model_unusable"
