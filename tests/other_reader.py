@@ -241,12 +241,19 @@ def _of_nodes(drawing: Any) -> FoundLinks:
         number = re.fullmatch(r"n(\d+)", node["id"])
         for name in ("file", "background"):
             if number and name in node:
-                links[int(number[1])] = Found(node[name], node.get("subpath", "").removeprefix("#"))
+                links[int(number[1])] = Found(
+                    full_path(node[name]), node.get("subpath", "").removeprefix("#")
+                )
         if number and "link" in node and (match := _PROPERTY.fullmatch(node["link"])):
             links[int(number[1])] = Found(match[1])
         if "text" in node:
             links |= _of_markdown(node["text"])
     return links
+
+
+def full_path(path: str) -> str:
+    """Return a link target that leads to ``path``, even if the path begins with a space."""
+    return f"/{path}" if path.startswith(" ") else path
 
 
 class _Page(HTMLParser):

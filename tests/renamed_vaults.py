@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 from yaml import YAMLError
 
-from other_reader import Found, Reader, fold, is_path, page, properties, read_links
+from other_reader import Found, Reader, fold, full_path, is_path, page, properties, read_links
 from vaultseek.core.notes.rename import Edit
 
 FOLDERS = ("", "", "x", "y/x", "a b", "Ünit", "it's (1)", "100%", "[wip] c#")
@@ -148,7 +148,7 @@ class Judge:
         end = re.sub(r"^(\.{0,2}/)+", "", target)
         manner = {"spelled"} if f"/{goal}".endswith((f"/{end}", f"/{end}.md")) else set()
         if file.path.endswith(".canvas") and f'"n{number}"' in file.text:
-            manner |= {"whole path"} if target == goal else set()
+            manner |= {"whole path"} if target == full_path(goal) else set()
         elif re.search(rf"t{number}\b[^\[]*\]", file.text):
             is_whole = self.made.obsidian and is_path(target.removeprefix("/"), "", goal)
             is_true = is_whole or is_path(target, source, goal)

@@ -311,6 +311,17 @@ def test_a_canvas_whose_fields_begin_new_lines_follows(world):
     assert after["m.canvas"] == card.replace("Pump.md", "x/Pump.md")
 
 
+def test_names_that_look_like_something_else_are_followed(world):
+    texts = {" lead.md": "# H\n", "http: x.md": "", "m.canvas": canvas("", " lead.md", "#H")}
+    texts["o.org"] = "[[file:http: x.md]]\n"
+    here = world(texts)
+    edits = rename_notes({" lead.md": "b.md", "http: x.md": "c.md"}, vault_of(here))
+    after = applied(texts, edits)
+    assert (after["m.canvas"], after["o.org"]) == (canvas("", "b.md", "#H"), "[[file:c.md]]\n")
+    edits = rename_heading(here.note(" lead.md"), "H", "I", vault_of(here))
+    assert applied(texts, edits)["m.canvas"] == canvas("", " lead.md", "#I")
+
+
 @pytest.mark.parametrize(
     ("link", "after"),
     [("[[Pump]]", "[[pump]]"), ("[x](a/Pump.md)", "[x](a/pump.md)"), ("[[PUMP]]", "[[PUMP]]")],

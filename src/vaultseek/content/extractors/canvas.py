@@ -146,14 +146,14 @@ def _write_card(node: _Node, depth: int, made: Composition) -> None:
         made.markdown(node.text("text"), depth)
     elif node.kind == "link":
         made.paragraph(one_line(node.text("url")))
-    elif file := link_target(node.text("file")):
+    elif file := file_target(node.text("file")):
         subpath = one_line(node.text("subpath"))
         made.link(f"[[{file}{subpath}]]", file, subpath)
 
 
 def _write_edge(edge: _Edge, made: Composition) -> None:
     target = edge.target
-    if target.kind == "file" and (file := link_target(target.text("file"))):
+    if target.kind == "file" and (file := file_target(target.text("file"))):
         subpath = one_line(target.text("subpath"))
         made.link(f"{edge.label} → [[{file}{subpath}]]", file, subpath, edge.label)
         return
@@ -163,6 +163,12 @@ def _write_edge(edge: _Edge, made: Composition) -> None:
 
 
 # -- where links are written
+
+
+def file_target(path: str) -> str:
+    """Return the link target for a full path. A slash keeps a space at the beginning of the path."""
+    return link_target(f"/{path}" if path.startswith(" ") and path.strip() else path)
+
 
 FILE_FIELDS = ("file", "background")
 """Canvas fields that hold a file path: the file of a card, and the background of a group."""

@@ -129,7 +129,8 @@ def links(lines: Sequence[str]) -> Iterator[Link]:
         for match in _LINK.finditer(_VERBATIM.sub(lambda verbatim: " " * len(verbatim[0]), line)):
             path, _, place = match[1].partition("::")
             target = path.removeprefix("file:")
-            if not _SCHEME.match(target) and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):
+            is_url = _SCHEME.match(path) and target == path
+            if not is_url and len(target) <= PATH_BYTES and not target.startswith(("*", "#")):
                 heading = place.lstrip("*# ") or None
                 end = match.start(1) + len(path)
                 written = Place(number, end - len(target), end)

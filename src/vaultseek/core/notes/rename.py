@@ -13,8 +13,7 @@ from types import MappingProxyType
 
 from vaultseek.base.model import JSON, Heading, Link, Note, Place
 from vaultseek.base.text import fold, fold_case, quote
-from vaultseek.content.extractors.canvas import FILE_FIELDS, Written, written_fields
-from vaultseek.content.extractors.composition import link_target
+from vaultseek.content.extractors.canvas import FILE_FIELDS, Written, file_target, written_fields
 from vaultseek.content.files.obsidian import has_obsidian
 from vaultseek.content.files.read import read_note
 from vaultseek.content.kinds import is_markdown, kind_of
@@ -180,13 +179,13 @@ class Moves:
 
         It is a full path if other programs read the vault, because they accept no other paths.
         """
-        before = self._names.resolve(path, source).path
+        before = self._names.resolve(file_target(path), source).path
         if before is None:
             return path
         now = self._moves.get(before, before)
         if fold_case(path) == fold_case(before):
             return path if now == before else now
-        leads = self._after.resolve(path, self._moves.get(source, source)).path == now
+        leads = self._after.resolve(file_target(path), self._moves.get(source, source)).path == now
         return path if leads else now
 
     def of(self, link: Link, source: str) -> str | None:
@@ -242,7 +241,7 @@ def _read_edits(
         yield from (edit and put(edit) for edit in note_edits(note, targets))
     for field in _fields(path, lines):
         if field.field in FILE_FIELDS:
-            found.add(link_target(field.text))
+            found.add(file_target(field.text))
             if (new := targets.file(field.text, path)) != field.text:
                 yield Edit(path, field.whole, field.raw, field.escaped(new))
     if kind_of(path) == "org":
@@ -475,7 +474,7 @@ def _links_to_headings(own: Note, texts: Mapping[int, str], vault: Vault) -> Ite
             fragment = part.text.removeprefix("#")
             found.add(fold(fragment))
             new = renamed_fragment(fragment, anchors, texts)
-            if new is not None and vault.names.resolve(file.text, source).path == path:
+            if new is not None and vault.names.resolve(file_target(file.text), source).path == path:
                 yield Edit(source, part.whole, part.raw, part.escaped(f"#{new}"))
         if not found.issuperset(fragments):
             vault.leave(source)
