@@ -21,7 +21,7 @@ from vaultseek.content.files.watch import Watcher
 from vaultseek.core.indexing import concepts, embed, open_vault, store_migration, unembedded
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.indexing.unembedded import EmbeddingSpec
-from vaultseek.daemon import folder_watch, main, tasks
+from vaultseek.daemon import folder_watch, main, maintenance, tasks
 from vaultseek.daemon.folder_source import FolderSource
 from vaultseek.daemon.folder_watch import FolderWatch
 from vaultseek.daemon.follow import VaultFollower
@@ -330,6 +330,17 @@ async def test_b12_vectors_that_no_note_needs_are_forgotten_when_they_are_many(f
     await follower.vault.embedding.discard_store("a test")
     await until(lambda: not follower.pending and follower.vault.embedding.ready)
     assert (vectors.keys_after("", 1000), follower.vault.embedding.store) == (after, store)
+
+
+@pytest.mark.fault("C15")
+async def test_c15_a_clock_that_was_ahead_does_not_end_compaction(follow, monkeypatch):
+    monkeypatch.setattr(maintenance, "COMPACT_POLL_SECONDS", 0.05)
+    follower = follow()
+    await until(lambda: follower.state == "ready" and not follower.pending)
+    ledger, ahead = follower.vault.ledger, time.time() + 1e9
+    await follower.vault.in_writer(ledger.compact, ahead)
+    (follower.vault.options.root / "c.md").write_text("granite")
+    await until(lambda: ledger.compacted()[0] < ahead - 1e8)
 
 
 @pytest.mark.fault("K3")
