@@ -106,6 +106,7 @@ def test_an_option_that_changes_nothing_stays_allowed(run: Run, command: str) ->
         (["context", "x", "--tokens", "-5"], ": -5 is not in the range"),
         (["search", "--mode", "fast", "x"], "'fast' is not one of"),
         (["--config", "none.toml", "search", "x"], "none.toml: no such file; set --config to a TOML file"),
+        (["tags", "v1"], "unexpected extra argument (v1); choose a vault with --vault"),
         (["inspect", "--path", "a.md", "b.md"], "--path is for a note from standard input"),
     ],
 )

@@ -47,7 +47,7 @@ from vaultseek.core.search.retrieve import (
 )
 from vaultseek.core.search.selection import certainties_of, falling, opened_before, raised, select_results
 from vaultseek.core.search.snippet import Matcher
-from vaultseek.store.ledger.filter import FilterResult, filter_notes, knows
+from vaultseek.store.ledger.filter import FilterResult, filter_notes, is_meant
 from vaultseek.store.ledger.titles import own_titles
 
 T = TypeVar("T")
@@ -130,7 +130,7 @@ class Searcher:
         unknown = {
             term
             for term, condition in doubtful
-            if (isinstance(condition, Matches) or not parsed.is_listing) and not knows(condition, ledger)
+            if (isinstance(condition, Matches) or not parsed.is_listing) and not is_meant(condition, ledger)
         }
         return parsed.reading(unknown) if unknown else parsed
 

@@ -126,10 +126,15 @@ def _invoke(arguments: list[str]) -> int:
         error.show()
         return USAGE
     except click.ClickException as error:
-        print_error(error.format_message())
-        if (failed := getattr(error, "ctx", None)) is not None:
+        message = error.format_message()
+        failed = getattr(error, "ctx", None)
+        options = [option for each in failed.command.params for option in each.opts] if failed else []
+        if "extra argument" in message and "--vault" in options:
+            message += "; choose a vault with --vault"
+        print_error(message)
+        if failed is not None:
             print(f"Try '{failed.command_path} -h' for help.", file=sys.stderr)
-        _print_json_failure(arguments, UsageError.code, error.format_message())
+        _print_json_failure(arguments, UsageError.code, message)
         return USAGE
     return code if isinstance(code, int) else SUCCESS
 

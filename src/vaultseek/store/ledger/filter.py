@@ -94,10 +94,10 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 """The latest filter results for each ledger at its current revision; each result is for one time zone."""
 
 
-def knows(condition: Filter, ledger: Ledger) -> bool:
-    """Return true if the vault contains the property or extension that a condition names.
-
-    For a condition ``Matches``, return true if no note matches its expression.
+def is_meant(condition: Filter, ledger: Ledger) -> bool:
+    """Return true if a term that may be text is meant as a filter: the vault contains the property or
+    extension that the condition names. A condition ``Matches`` (``-xzf``) is meant as a filter if no note
+    contains the text.
     """
     is_text = isinstance(condition, HasName | Matches)
     found = filter_notes(condition if is_text else HasProperty(getattr(condition, "name", "")), ledger)
