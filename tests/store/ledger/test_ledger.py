@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -393,6 +394,21 @@ def test_a_ledger_gives_back_the_room_of_what_was_deleted(ledger, tmp_path):
     assert ledger.is_sound()
     assert file.stat().st_size < full / 5
     assert len(ledger.vectors.get(keys)) == 100
+
+
+@pytest.mark.fault("B4", "B5")
+def test_a_new_thread_does_not_read_a_ledger_that_replaced_this_one(ledger, tmp_path):
+    put(ledger, indexed("a.md", "one"))
+    assert ledger.compact(0.0)
+    older, file = tmp_path / "older.sqlite", tmp_path / "ledger.sqlite"
+    shutil.copy2(file, older)
+    put(ledger, indexed("b.md", "two"))
+    older.replace(file)
+    with ThreadPoolExecutor(1) as thread:
+        answer = thread.submit(ledger.counts)
+        with pytest.raises(sqlite3.DatabaseError, match="was replaced"):
+            answer.result()
+    assert not ledger.is_sound()
 
 
 def long_text(number: int) -> str:

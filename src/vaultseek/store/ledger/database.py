@@ -65,7 +65,7 @@ class Database:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._connections = Connections(lambda: connect(file))
+        self._connections = Connections(self._connect)
         self.is_suspect = False
         """True once an error suggests that the file is damaged."""
         self._caches: list[RowCache[Any]] = []
@@ -114,6 +114,15 @@ class Database:
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection, which is opened on first use."""
         return self._own()[0]
+
+    def _connect(self) -> sqlite3.Connection:
+        """Open a connection. Raises sqlite3.DatabaseError if the file was replaced: the other threads still
+        read the former file."""
+        connection = connect(self.file)
+        if self._identities and not self.is_sound():
+            connection.close()
+            raise sqlite3.DatabaseError("the ledger was replaced by another program")
+        return connection
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
         return self._connections.own()
