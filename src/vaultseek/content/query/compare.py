@@ -17,7 +17,7 @@ _YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 _NUMBER_CHARS = 20
 """Maximum distance of the ends of a number from a position in it."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
-_SIGNS = "-,;:!?.'\"()\\[\\]{}—―‹›¿¡…·、。「」『』《》،؛؟।"
+_SIGNS = "-,;:!?.'\"()\\[\\]{}—―‹›¿¡…·،؛؟।、。，；：！？（）「」『』《》【】"
 """Punctuation between two words of a phrase, as a character class without brackets.
 
 Not included are symbols and the signs between list items and table cells.
