@@ -121,6 +121,17 @@ def test_any_text_is_a_period_in_order_or_nothing(text, now):
         ("15.03/2026", []),
         ("12 May", []),
         ("on 12 May 2026", []),
+        ("March the 15th, 2026", ["2026-03-15"]),
+        ("March the 15th 2026", ["2026-03-15"]),
+        ("2026, March the 15th", ["2026-03-15"]),
+        ("the 15th of March, 2026", ["2026-03-15"]),
+        ("Sunday the 15th of March 2026", ["2026-03-15"]),
+        ("el 15 de marzo de 2026", ["2026-03-15"]),
+        ("domingo, 15 de marzo de 2026", ["2026-03-15"]),
+        ("Sonntag, den 15. März 2026", ["2026-03-15"]),
+        ("dimanche 15 mars 2026", ["2026-03-15"]),
+        ("l'8 marzo 2026", ["2026-03-08"]),
+        ("the", []),
     ],
 )
 def test_a_text_that_is_a_date(text, expected):

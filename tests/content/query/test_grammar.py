@@ -44,6 +44,9 @@ def understood(text: str) -> str:
         ("[[Square Rig|the rig]] mast", "Square Rig mast |"),
         ("[text](https://x.org)", "[text](https://x.org) |"),
         ("安全要求 🚀", "安全要求 🚀 |"),
+        ("(#work)", "#work |"),
+        ("tag:(#work)", "| tag #work"),
+        ("@todo (@todo)", "@todo @todo |"),
         # phrases are filters and rank text
         ('"square rig" sail', 'square rig sail | text "square rig"'),
         ('"  square \n rig "', 'square rig | text "square rig"'),

@@ -121,6 +121,80 @@ def test_a_note_is_found_by_what_a_reader_sees(opened: OpenVault, query: str, fo
     assert paths(opened, query) == found
 
 
+PUNCTUATED = {
+    "Commas.md": "The flag is *Red, white, and blue* (Smith 2019).\n",
+    "Brackets.md": "As Smith (2019) found, e.g., “quick” foo; see [the] list.\n",
+    "Dashes.md": "A stop—start way to Well-known places – by the sea … at night.\n",
+    "Wide.md": "上海 abc，def。ghi （jkl）\n",
+    "Wrapped.md": "They were (at the\nlast) moored. Then they sailed!\n",
+    "Heading.md": "# Ropes, knots & sails\n\nx\n",
+    "Codes.md": "Use A-11-2, at -5 degrees, 0.5 mg, f.e os.path and don't. C# code, 1,5 or 3.\n",
+    "Items.md": "- (ash)\n- birch,\n- cedar\n\nDill,\n\nelder\n\n1. fir,\n2. gorse\n",
+    "Cells.md": "| hazel, | iris |\n|---|---|\n| juniper, | kale |\n",
+    "Html.md": "<ul><li>lime,</li><li>maple</li></ul>\n<p>nut,</p><p>oak</p>\n",
+    "Plain.txt": "- (pear)\n- quince\n",
+    "Property.md": "---\nrole: Head, deck crew\n---\nx\n",
+}
+
+
+@pytest.fixture(scope="module")
+def punctuated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenVault]:
+    folder = tmp_path_factory.mktemp("punctuated")
+    files = write_files(folder / "vault", PUNCTUATED)
+    with contextlib.closing(index_here(files, folder / "index")) as index:
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ('"red white and blue"', {"Commas.md"}),
+        ('"red, white and blue"', {"Commas.md"}),
+        ('"red; white and blue"', set()),
+        ('"blue Smith 2019"', {"Commas.md"}),
+        ('"Smith 2019"', {"Commas.md", "Brackets.md"}),
+        ('"2019 found"', {"Brackets.md"}),
+        ('"e.g. quick foo see the list"', {"Brackets.md"}),
+        ('"stop start way"', {"Dashes.md"}),
+        ('"well known places by the sea at night"', {"Dashes.md"}),
+        ('"上海 abc def ghi jkl"', {"Wide.md"}),
+        ('"at the last moored then they sailed"', {"Wrapped.md"}),
+        ('-"red white"', {*PUNCTUATED} - {"Commas.md"}),
+        ('content:"red white"', {"Commas.md"}),
+        ('line:"red white"', {"Commas.md"}),
+        ('block:"the last moored"', {"Wrapped.md"}),
+        ('heading:"ropes knots"', {"Heading.md"}),
+        ('"head deck crew"', {"Property.md"}),
+        # numbers and codes
+        ('"A 12"', set()),
+        ('"A 11"', set()),
+        ('"at 5 degrees"', set()),
+        ('"5 mg"', set()),
+        ('"os path"', set()),
+        ('"don t"', set()),
+        ('"C code"', set()),
+        ('"5 or 3"', set()),
+        # blocks
+        ('"ash birch"', set()),
+        ('"birch cedar"', set()),
+        ('"cedar dill"', set()),
+        ('"dill elder"', set()),
+        ('"fir gorse"', set()),
+        ('"hazel iris"', set()),
+        ('"iris juniper"', set()),
+        ('"juniper kale"', set()),
+        ('"lime maple"', set()),
+        ('"nut oak"', set()),
+        ('"pear quince"', set()),
+        ('heading:"knots sails"', set()),
+    ],
+)
+def test_a_phrase_needs_no_punctuation_but_stays_in_its_block(
+    punctuated: OpenVault, query: str, found: set[str]
+) -> None:
+    assert paths(punctuated, query) == found
+
+
 def test_the_titles_and_previews_are_what_a_reader_sees(opened: OpenVault) -> None:
     request = SearchRequest("chips", SearchSettings(), mode="keyword")
     (result,) = asyncio.run(Searcher(opened).search(request))["results"]

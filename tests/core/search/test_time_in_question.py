@@ -65,6 +65,16 @@ def test_phrases_and_other_words_name_no_time(opened, query):
     assert answer(opened, query, mode="keyword")["interpreted"]["time"] is None
 
 
+@pytest.mark.parametrize(
+    "query", ["21 October 2022", "21. Oktober 2022", "den 21. Oktober 2022", "October the 21st, 2022"]
+)
+def test_nothing_is_said_about_a_query_that_is_a_day(index_of, query):
+    notes = {"Fair.md": "The fair of October the 21st, 2022.", "2023-05.md": "October fair.", "Other.md": "x"}
+    found = answer(index_of(notes), query, mode="keyword")
+    assert [result["path"] for result in found["results"]][:1] == ["Fair.md"]
+    assert (found["interpreted"]["time"], found["interpreted"]["notes"]) == (None, [])
+
+
 def test_a_setting_turns_it_off(opened):
     found = answer(opened, "brake in September 2024", settings=SearchSettings(times=False))
     assert found["interpreted"]["time"] is None

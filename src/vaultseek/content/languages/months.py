@@ -1,4 +1,4 @@
-"""Names of months in about forty languages, in the forms that dates use."""
+"""Names of months in about forty languages, in the forms that dates use, and of weekdays in seven."""
 
 from functools import cache
 
@@ -58,6 +58,16 @@ _NAMES = (
 )
 """Case-folded names of each month, from the Unicode CLDR, with genitives (*5 января*) and common
 abbreviations. *Listopad* is November, as in Polish and Czech; the Croatian month is October."""
+WEEKDAYS = (
+    "monday|montag|lundi|lunes|lunedì|segunda-feira|maandag",
+    "tuesday|dienstag|mardi|martes|martedì|terça-feira|dinsdag",
+    "wednesday|mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
+    "thursday|donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
+    "friday|freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
+    "saturday|samstag|sonnabend|samedi|sábado|sabato|zaterdag",
+    "sunday|sonntag|dimanche|domingo|domenica|zondag",
+)
+"""Names of each weekday, from Monday, as alternatives in a pattern."""
 _IN_HEBREW = "ב"
 """Hebrew prefix for *in*, which is part of the word."""
 

@@ -3,6 +3,8 @@
 import re
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import pairwise
 from pathlib import PurePosixPath
 
 from vaultseek.base.text import fold, is_unspaced
@@ -15,6 +17,18 @@ _YEAR = re.compile(r"(?<![0-9])(?:19|20)[0-9]{2}(?![0-9])")
 _NUMBER_CHARS = 20
 """Maximum distance of the ends of a number from a position in it."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
+_SIGNS = "-,;:!?.'\"()\\[\\]{}—―‹›¿¡…·،؛؟।、。，；：！？（）「」『』《》【】"
+"""Punctuation between two words of a phrase, as a character class without brackets.
+
+Not included are symbols and the signs between list items and table cells.
+"""
+_GAP = rf"(?!['.]\w)[{_SIGNS} ]{{1,8}}+"
+_GAP_AT_NUMBER = rf"[{_SIGNS}]{{0,4}}+(?= )[{_SIGNS} ]{{1,8}}+(?<![-.])"
+"""Pattern for what may stand before or after a number: ``A 12`` is not ``A-12``, nor ``-12``."""
+_BEGINS_WITH_SIGN = re.compile(f"[{_SIGNS}]")
+_LOOSE_WORDS = 40
+"""Maximum number of words in a phrase for other punctuation than its own; more take too long in a text of the
+same word over and over."""
 _NUMBER_BITS = 4096  # Python refuses to print much longer integers
 
 
@@ -24,9 +38,28 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
     With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
     ``c++`` is found in ``c++17``; in Chinese, any substring counts. A number with points or commas is one
-    word: ``5 mg`` is not found in ``0.5 mg``.
+    word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation between the words.
     """
-    return find(text, words, prefix=prefix) >= 0
+    if find(text, words, prefix=prefix) >= 0:
+        return True
+    if not 0 < words.count(" ") < _LOOSE_WORDS or not all(word in text for word in words.split(" ")):
+        return False
+    return any(
+        not _is_inside_word(text, match.start()) and (prefix or not _is_inside_word(text, match.end()))
+        for match in _punctuated(words).finditer(text)
+    )
+
+
+@lru_cache(maxsize=256)
+def _punctuated(words: str) -> re.Pattern[str]:
+    """Return a pattern for ``words`` with punctuation between them."""
+    parts = words.split(" ")
+    pattern = re.escape(parts[0])
+    for before, word in pairwise(parts):
+        gap = _GAP_AT_NUMBER if before[-1].isdigit() or word[0].isdigit() else _GAP
+        # Punctuation in the query must be in the text.
+        pattern += (" " if _BEGINS_WITH_SIGN.match(word) else gap) + re.escape(word)
+    return re.compile(pattern)
 
 
 def find(text: str, words: str, *, prefix: bool = False) -> int:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from dateutil.parser import isoparse  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
-from vaultseek.content.languages.months import month_number
+from vaultseek.content.languages.months import WEEKDAYS, month_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,7 @@ _OF = r"(?:[ \xa0](?:(?:day[ ])?of|del?|di|do)|[ \xa0]d['’])?"
 _TO_WORD = "to|and|bis|und|au|et|al?|y|e|tot|till?|hasta|até|do|i|до|по|и"
 _TO = rf"(?:[ \xa0]?[-–—&][ \xa0]?|[ \xa0](?:{_TO_WORD})[ \xa0])"
 """Sign or word between the first and the last day of a range."""
+_THE = r"(?:the[ \xa0])?"
 _NAME = r"(?:[^\W\d_]|[\u0900-\u0963]){3,12}"
 _SIGN = r"[ \xa0./-]"
 _TIME = r"(?:[ ][0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?)?(?:[ ][A-Z]{3,4})?"
@@ -176,19 +177,19 @@ _WHOLE_YEAR = re.compile(r"(?:1[0-9]|20)(?<![0-9]..)[0-9]{2}(?![0-9])")
 _SHORT_YEAR = re.compile(r"['’./-](?<=.['’]|[^\W\d_][./-])[0-9]{2}(?![^\W_])(?![./-][0-9])")
 _BEFORE_YEAR = re.compile(
     rf"(?<![^\W_])(?:(?P<day>{_ONE_OR_TWO}){_ORDINAL}{_OF}{_SIGN}?(?P<month>{_NAME})"
-    rf"|(?P<month2>{_NAME})\.?[ \xa0]{{1,2}}(?:(?P<first>{_ONE_OR_TWO}){_ORDINAL}{_TO})?"
+    rf"|(?P<month2>{_NAME})\.?[ \xa0]{{1,2}}{_THE}(?:(?P<first>{_ONE_OR_TWO}){_ORDINAL}{_TO})?"
     rf"(?P<day2>{_ONE_OR_TWO}){_ORDINAL}{_TIME}"
     rf"|(?P<month3>{_NAME}))\.?,?{_OF}{_SIGN}?\Z"
 )
 _AFTER_YEAR = re.compile(
     rf"\.?[ ]gada[ ](?P<day2>{_ONE_OR_TWO})\.[ ](?P<month2>{_NAME})"
-    rf"|(?:[-/]|[.,]?[ \xa0](?:m\.[ ])?)(?P<month>{_NAME})(?:\.?[ \xa0]|[./-])"
-    rf"(?P<day>{_ONE_OR_TWO})(?![0-9]|:[0-9])"
+    rf"|(?:[-/]|[.,]?[ \xa0](?:m\.[ ])?)(?P<month>{_NAME})(?:\.?[ \xa0]{_THE}|[./-])"
+    rf"(?P<day>{_ONE_OR_TWO})(?:st|nd|rd|th)?(?![0-9]|:[0-9])"
     rf"|[-/](?P<month3>{_NAME})(?![^\W_])"
 )
 _RANGE_BEFORE = re.compile(
     rf"(?<![^\W_])(?:(?P<day>{_ONE_OR_TWO}){_ORDINAL}{_OF}{_SIGN}?(?P<month>{_NAME})\.?"
-    rf"|(?P<month2>{_NAME})\.?[ \xa0](?P<day2>{_ONE_OR_TWO}){_ORDINAL}"
+    rf"|(?P<month2>{_NAME})\.?[ \xa0]{_THE}(?P<day2>{_ONE_OR_TWO}){_ORDINAL}"
     rf"|(?P<day3>{_ONE_OR_TWO})(?:\.(?P<month3>{_ONE_OR_TWO}))?{_ORDINAL}){_TO}\Z"
 )
 """The first day of a range whose last day has the year: ``25–`` and ``25. Mai bis``."""
@@ -365,7 +366,7 @@ def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
     ``day_first`` is true if days come before months, None if that is unknown.
     """
     text = text.strip()
-    words = _WEEKDAY_BEFORE.sub("", text)
+    words = _BEFORE_DATE.sub("", text)
     if ":" in words and not _ISO_BEGINNING.match(words):
         words = _TIME_AFTER.sub("", words)
     for found in find_dates(words):
@@ -374,9 +375,12 @@ def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
     return ()
 
 
-_WEEKDAY_BEFORE = re.compile(
-    r"^(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?\.?,? ", re.IGNORECASE
+_BEFORE_DATE = re.compile(
+    rf"^(?:(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|{'|'.join(WEEKDAYS)})\.?,? )?"
+    r"(?:(?:the|der|den|le|el|il|o|de) |l['’])?",
+    re.IGNORECASE,
 )
+"""Pattern for a weekday and an article before a date."""
 _TIME_AFTER = re.compile(r",? (?:at )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]m)?$", re.IGNORECASE)
 _ISO_BEGINNING = re.compile("[0-9]{4}-[0-9]{2}")
 

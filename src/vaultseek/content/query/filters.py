@@ -135,8 +135,8 @@ class Contains:
         return f'text "{self.text}{"*" if self.prefix else ""}"'
 
 
-_BORDER = re.compile(f"\\n[ \\t]*\\n|{PARAGRAPH}")
-"""Border between two paragraphs, which no phrase crosses."""
+_BORDER = re.compile(f"\\n[ \\t]*(?=\\n|- )|{PARAGRAPH}")
+"""Border between two paragraphs, or between two list items in plain text, which no phrase crosses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,6 +305,7 @@ def _is_in_any(names: Iterable[str], text: str, day_first: bool | None) -> bool:
     closed = without_hyphens(text)
     return any(
         text in (folded := fold(name))
+        or contains(folded, text)
         or closed in without_hyphens(folded)
         or query.is_part_of(name, day_first)
         for name in names

@@ -18,6 +18,7 @@ from typing import NamedTuple, TypeVar
 from dateutil.easter import easter  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
+from vaultseek.content.languages.months import WEEKDAYS
 from vaultseek.content.query.dates import find_dates
 
 K = TypeVar("K")
@@ -127,7 +128,7 @@ def _other_days(match: re.Match[str], today: date) -> Days | None:
     year = int(match["year"]) if match["year"] else None
     if match["weekday"]:
         monday = _RELATIVE[_key(match["week"], _RELATIVE_WORDS)](today).first
-        then = monday + timedelta(days=_number(match["weekday"], _WEEKDAYS))
+        then = monday + timedelta(days=_number(match["weekday"], WEEKDAYS))
         return Days(then, then)
     if match["part"]:
         return _early_or_late(_RELATIVE[_key(match["whole"], _RELATIVE_WORDS)](today), match["part"])
@@ -236,15 +237,6 @@ _SEASONS = (
     "summer|summertime|sommer|été|verano|verão|estate|zomer",
     "autumn|fall|herbst|automne|otoño|outono|autunno|herfst|najaar",
     "winter|hiver|invierno|inverno",
-)
-_WEEKDAYS = (
-    "monday|montag|lundi|lunes|lunedì|segunda-feira|maandag",
-    "tuesday|dienstag|mardi|martes|martedì|terça-feira|dinsdag",
-    "wednesday|mittwoch|mercredi|miércoles|mercoledì|quarta-feira|woensdag",
-    "thursday|donnerstag|jeudi|jueves|giovedì|quinta-feira|donderdag",
-    "friday|freitag|vendredi|viernes|venerdì|sexta-feira|vrijdag",
-    "saturday|samstag|sonnabend|samedi|sábado|sabato|zaterdag",
-    "sunday|sonntag|dimanche|domingo|domenica|zondag",
 )
 _MONTHS = (
     "jan|january|januar|jänner|janvier|enero|gennaio|janeiro|januari",
@@ -422,7 +414,7 @@ _TIME = re.compile(
     rf"(?:(?:{_DAY.format('day')}\s{_OF}(?P<month>{_MONTH})\.?"
     rf"|(?P<month2>{_MONTH})\.?\s{_DAY.format('day2')}(?![0-9])"
     rf"|(?P<holiday>{_any(_HOLIDAYS)})|(?P<month3>{_MONTH})(?!\s(?:time|tempo|step|rhythm)\b)(?:\.(?=\s))?|(?P<season>{_any(_SEASONS)})"
-    rf"|(?P<weekday>{_any(_WEEKDAYS)})|(?P<quarter>q[1-4]))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
+    rf"|(?P<weekday>{_any(WEEKDAYS)})|(?P<quarter>q[1-4]))(?:,?\s{_OF}(?P<year>{_YEAR}))?|(?P<year2>{_YEAR}))"
     rf"(?:\s+(?P<after>{_LAST}))?)(?![\w-]|['’]s)"
 )
 _DAYS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -433,7 +425,7 @@ _OTHER = re.compile(
     r"(?<![\w/-])(?:(?P<half>an?|one|two|three) years? and a half ago|(?P<half2>vor anderthalb jahren"
     r"|il y a un an et demi|hace (?:un )?año y medio|há um ano e meio|un anno e mezzo fa"
     rf"|anderhalf jaar geleden)|(?:(?P<relation>{_ON})\s+)?+{_AN_ARTICLE}"
-    rf"(?:(?P<weekday>{_any(_WEEKDAYS)})\s(?:of\s|de\s|della\s|da\s|van\s)?(?P<week>{_WEEKS})"
+    rf"(?:(?P<weekday>{_any(WEEKDAYS)})\s(?:of\s|de\s|della\s|da\s|van\s)?(?P<week>{_WEEKS})"
     rf"|(?P<part>{_PART})\s(?:de\s|of\s)?(?P<whole>{_WHOLES})"
     rf"|(?P<season>{_any(_SEASONS)}) before last|vorletzte[nrs]? (?P<season2>{_any(_SEASONS)})"
     rf"|(?P<ordinal>{_any(_DAYS)}) of (?P<month>{_MONTH})"
@@ -516,7 +508,7 @@ def _nearest(
 ) -> Callable[[int], Days | None]:
     """Return a function that, given a year, returns the days that a match names in that year."""
     if match["weekday"]:
-        weekday = _number(match["weekday"], _WEEKDAYS)
+        weekday = _number(match["weekday"], WEEKDAYS)
         days_ago = (today.weekday() - weekday) % 7 or (7 if is_last else 0)
         found = today - timedelta(days=days_ago)
         return lambda year: Days(found, found) if year == found.year else None

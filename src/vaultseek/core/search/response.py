@@ -10,6 +10,7 @@ from vaultseek.base.model import JSON, Chunk, Reason, less_certain
 from vaultseek.base.text import fold_accents, one_line, quote
 from vaultseek.base.when import iso_time
 from vaultseek.content.markdown.property_text import property_lines, property_places
+from vaultseek.content.query.dates import find_dates
 from vaultseek.core.search.currency import Currency, currency_of_line
 from vaultseek.core.search.lanes import DIRECT_LANES, Evidence
 from vaultseek.core.search.ranking import Candidate, Ranking
@@ -276,8 +277,9 @@ def _remarks(trace: Trace) -> Iterator[str]:
         last = [term.word for term in keyword.terms if term.df][-1]
         wanted = quote(_as_typed(last, text))
         yield f"{which} has {wanted}; words that begin with it were searched for instead"
+    dates = fold_accents(" ".join(text[each.start : each.end] for each in find_dates(text)).casefold())
     for word, instead in _substitutes(trace):
-        if word.isalpha():  # identifiers are listed above
+        if word.isalpha() and word not in dates:  # identifiers are listed above
             similar = f"searched for {' or '.join(map(quote, instead[:WORDS_NAMED]))} instead"
             how = similar if instead else "similar words were searched for instead"
             yield f"{which} has {quote(_as_typed(word, text))}; {how}"
