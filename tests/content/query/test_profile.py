@@ -72,6 +72,7 @@ def identifiers(text: str) -> list[str]:
         ),
         *("~/notes.md", "./run", "a/b/c", "C:\\notes\\x", "https://x.org/a?b=c", "0xDEAD", "f896fac"),
         *("123e4567-e89b-12d3-a456-426614174000", "M8x40", "9X-77", "7Z-004B"),
+        *("UN 1203", "UN-1203", "AS 9100", "A-12", "A-1/12", "a1/12", "HDMI-2.1", "HDMI2.1", "hdmi2.11"),
     ],
 )
 def test_identifiers_are_found_whole(name):
@@ -110,6 +111,7 @@ def test_a_quantity_is_an_identifier_if_it_is_the_whole_query(text):
             "deadbeef",
             "IN 1999",
             "THE 7",
+            "YOU WERE 300 OR 100",
             "3/4",
             "ran 5 km",
             "/slip/",

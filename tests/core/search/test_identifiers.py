@@ -344,6 +344,65 @@ def test_there_is_no_remark_on_identifiers_written_otherwise_nor_on_dates_and_sm
     assert not any("itself" in note or "has" in note for note in answer["interpreted"]["notes"])
 
 
+SHELF = {f"Shelf {word}.md": f"The {word} is on the shelf." for word in ("kettle", "lamp", "chair", "rope")}
+GOES_ON = "And so on it goes. " * 20
+
+
+@pytest.mark.parametrize("code", ["QX2291", "QX-2291", "qx-2291", "QX 2291"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_note_with_the_code_is_an_exact_match_however_many_other_words_are_missing(index_of, code, mode):
+    notes = {"Code.md": f"We saw QX2291 at noon. {GOES_ON}"}
+    answer = ask(index_of(SHELF | notes), f"gepunktete {code} zorgle", mode=mode)
+    assert (paths(answer)[0], answer["weak"], answer["interpreted"]["notes"]) == ("Code.md", False, [])
+    assert answer["results"][0]["certainty"] > 0.5
+
+
+@pytest.mark.parametrize("query", ["UN 1203", "UN-1203", "UN1203"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_code_that_begins_with_a_stop_word_is_not_the_code_with_a_shorter_number(
+    vault, tmp_path, query, mode
+):
+    near = {"Near.md": "Label UN 120 on the drum."}
+    own = {"Own.md": f"Label UN 1203 on the drum. {GOES_ON}"}
+    both = index_here(vault(SHELF | near | own), tmp_path / "both")
+    answer = ask(both, query, mode=mode)
+    both.close()
+    assert (paths(answer)[0], answer["weak"]) == ("Own.md", False)
+    assert all(each["certainty"] < 0.5 for each in answer["results"][1:])
+    (tmp_path / "vault" / "Own.md").unlink()
+    alone = index_here(vault(SHELF | near), tmp_path / "alone")
+    answer = ask(alone, query, mode=mode)
+    alone.close()
+    assert (paths(answer)[0], answer["weak"]) == ("Near.md", True)
+    assert answer["interpreted"]["notes"][0].startswith(f"no note has {query}")
+
+
+BORDERS = {"Box.md": "Box A-1/12 is here.", "Cable.md": "A cable HDMI-2.1 is here."}
+ELSEWHERE = {"Other box.md": "Box A-11/2 is here.", "Other cable.md": "A cable HDMI-2.11 is here."}
+BORDER_QUERIES = [
+    *(("Box.md", query) for query in ("A-1/12", "a-1/12", "A1/12", "a1/12", "A-1-12")),
+    *(("Cable.md", query) for query in ("HDMI-2.1", "HDMI 2.1", "HDMI2.1", "hdmi 2.1", "hdmi2.1")),
+]
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_the_borders_between_the_numbers_of_a_code_distinguish_it(index_of, mode):
+    index = index_of(SHELF | BORDERS | ELSEWHERE)
+    for path, query in BORDER_QUERIES:
+        answer = ask(index, query, mode=mode)
+        assert (paths(answer)[0], answer["weak"]) == (path, False), query
+        assert answer["results"][0]["certainty"] > 0.9
+        assert all(each["certainty"] < 0.5 for each in answer["results"][1:]), query
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_code_with_other_borders_is_not_an_exact_match(index_of, mode):
+    index = index_of(SHELF | ELSEWHERE)
+    for _, query in BORDER_QUERIES:
+        answer = ask(index, query, mode=mode)
+        assert answer["weak"] or not answer["results"], query
+
+
 @pytest.mark.parametrize("query", ["§5", "main()", "§5 main()"])
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_notes_with_the_signs_of_an_identifier_are_told_from_those_with_its_word(

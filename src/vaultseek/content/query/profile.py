@@ -116,7 +116,7 @@ def find_identifiers(text: str) -> list[tuple[int, int]]:
     addresses.
     """
     spaced = _UNSPACED_CHAR.sub(" ", text)
-    return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0])]
+    return [match.span() for match in _IDENTIFIER.finditer(spaced) if _is_identifier(match[0], spaced)]
 
 
 def plain_hyphens(text: str) -> str:
@@ -162,22 +162,30 @@ _FORMS = (
     r"v?[0-9]+(?:\.[0-9]+)+(?:-?[a-z]+[0-9]*)?(?:\([a-z0-9]{1,4}\))*",  # 75.1725, v1.2.3-rc1
     r"[A-Za-z_]\w+(?:\.\w{2,})+|[A-Z]\.[0-9]+",  # os.path.join, H.264
     r"(?=\w*[^\W_]_+[^\W_])\w++|__\w++|_[a-z]\w++",  # snake_case
-    r"[A-Za-z]{1,10}[0-9]*(?:-[A-Za-z]{1,5})?-[0-9]+(?!s\b)[A-Za-z]?(?:-\w+)*",  # E-4107, GPT-4o
-    r"[A-Z]{1,6}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+)*|[A-Z]{1,6}[0-9]+[a-z]+[0-9]+",  # D40, K8S, M8x40
+    r"[A-Za-z]{1,10}[0-9]*(?:-[A-Za-z]{1,5})?-[0-9]+(?!s\b)[A-Za-z]?(?:-\w+|[./][0-9]+)*",  # E-4107, HDMI-2.1
+    r"[A-Z]{1,6}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+|\.[0-9]+)*|[A-Z]{1,6}[0-9]+[a-z]+[0-9]+",  # D40, K8S, M8x40
     r"[0-9]{1,4}[A-Z]{1,4}-?[0-9][A-Z0-9]*(?:[\-/][A-Z0-9]+)*",  # 74HC595, 9X-77C
-    r"[a-z]{1,8}[0-9]+[a-z0-9]*",  # utf8
+    r"[a-z]{1,8}[0-9]+[a-z0-9]*(?:[./][0-9]+)*",  # utf8, a1/12
     r"0x[0-9A-Fa-f]+|(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,40}",  # hexadecimal
     r"[a-z]+(?:[A-Z][a-z0-9]*)+",  # camelCase
     r"(?:[A-Z][a-z0-9]+){2,}[A-Z]?",  # CamelCase
 )
 _PARTS = re.compile(r"[\s\-]")
+_LONG_NUMBER = re.compile(r"(?!(?:19|20)[0-9]{2}\b)[0-9]{3}")
+"""Pattern for a number that is longer than a usual count, and is not a year."""
 _IDENTIFIER = re.compile(r"(?<![\w/])(?:" + "|".join(f"(?:{form})" for form in _FORMS) + r")(?![\w/])")
 
 
-def _is_identifier(text: str) -> bool:
-    """True for a real identifier; False for a stop word before a number, as in ``IN 1999``."""
-    first = _PARTS.split(text)[0]
-    return first == text or fold(first) not in STOP_WORDS
+def _is_identifier(written: str, text: str) -> bool:
+    """True for a real identifier; False for a stop word before a number, as in ``IN 1999``.
+
+    In capitals, unless the whole text is, a stop word may begin an identifier: ``A-12``, ``UN 1203``.
+    """
+    first, *rest = _PARTS.split(written, maxsplit=1)
+    if not rest or fold(first) not in STOP_WORDS:
+        return True
+    is_code = first.isupper() and ("-" in written or bool(_LONG_NUMBER.match(rest[0])))
+    return is_code and (written == text.strip() or not text.isupper())
 
 
 def _anchors(query: Query, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -31,9 +31,9 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     (:func:`formula.is_near`) and eligible results.
 
     If the query consists of identifiers, only notes with one of them are eligible or, if there are none,
-    notes with a similar identifier. Returns two values. The first is True if notes have the identifiers,
-    False if notes have only similar identifiers, and None for other queries. The second lists the identifiers
-    that no note has.
+    notes with a similar identifier. Beside other words, a first note with a code from the query is an exact
+    match. Returns two values. The first is True if notes have identifiers from the query, False if notes have
+    only similar identifiers, and None otherwise. The second lists the identifiers that no note has.
     """
     confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
@@ -45,14 +45,17 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     called, identified = exact | begun, notes_with_identifier(query, notes)
     notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact)
     if identified is None:
+        having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):
             # Notes for other days in the same month, and notes with the same numbers, contain most of the
             # date's words.
             near = dated = notes_with_date(dates, query.keyword, notes)
             if dated.any():
                 notes.eligible = dated | called
-        notes.exact = near | called
-        return None, missing_beside_words(query)
+        if not (having & (notes.score == notes.score.max(initial=0.0))).any():
+            having = np.zeros_like(having)  # the first note has none of the codes
+        notes.exact = near | called | having
+        return bool(having.any()) or None, missing
     whole, like, missing = identified
     whole, has_digits = whole | called, all(map(_has_digit, query.parsed.profile.identifiers))
     notes.exact = whole if has_digits else near | called  # digits must match exactly
@@ -130,17 +133,21 @@ def _having_all(words: Collection[str], notes: Table) -> Bools:
     return np.logical_and.reduce(columns) if columns else none
 
 
-def missing_beside_words(query: Evidence) -> tuple[str, ...]:
-    """Return the identifiers that contain a digit and occur in no note. The result is empty unless the query
-    is finished and has other words.
+def notes_with_code(query: Evidence, notes: Table) -> tuple[Bools, tuple[str, ...]]:
+    """Return a mask of the notes with a code from the query, and the codes that no note has.
+
+    A code is an identifier with a digit. Both are empty unless the query is finished and has other words.
     """
     keyword, profile = query.keyword, query.parsed.profile
+    having = np.zeros(len(notes), np.bool_)
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
-        return ()
+        return having, ()
     unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
-    return tuple(
-        each for each in profile.identifiers if _is_code(each) and _words_of(each, keyword.terms) & unknown
-    )
+    required = {code: _words_of(code, keyword.terms) for code in filter(_is_code, profile.identifiers)}
+    for words in required.values():
+        if words and not words & unknown:
+            having |= _having_all(words, notes)
+    return having, tuple(code for code, words in required.items() if words & unknown)
 
 
 def _is_code(identifier: str) -> bool:
