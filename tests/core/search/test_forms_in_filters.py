@@ -172,6 +172,40 @@ def test_a_date_with_dots_begins_with_the_day(index_of: IndexOf) -> None:
     ]
 
 
+PHRASES = {
+    "Danced.md": "We danced on 8 June 2023 till late.\n",
+    "Paid.md": "He paid 2023-06-05 in cash.\n",
+    "Lease.md": "Signed the lease on the 3rd of March 2024.\n",
+    "Plan.md": "The plan for April 2024 is set.\n",
+    "Invoice.md": "See the invoice INV-2023-06-0045 and part 2023-06.7.\n",
+    "Other.md": "danced on 9 June 2023, paid 2023-06-06; lease on 2024-03-04, plan for May 2024.\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ('"danced on 2023-06-08"', {"Danced.md"}),
+        ('"danced on 8.6.2023 till late"', {"Danced.md"}),
+        ('"we danced on June 8th, 2023"', {"Danced.md"}),
+        ('content:"on 2023-06-08"', {"Danced.md"}),
+        ('"he paid 5 June 2023"', {"Paid.md"}),
+        ('"paid 05.06.2023 in cash"', {"Paid.md"}),
+        ('"paid the 5th of June 2023"', {"Paid.md"}),
+        ('"signed the lease on 2024-03-03"', {"Lease.md"}),
+        ('"lease on the 3 March 2024"', {"Lease.md"}),
+        ('"the plan for 2024-04"', {"Plan.md"}),
+        ('"see the invoice INV 2023 06 0045"', {"Invoice.md"}),
+        ('"see the invoice INV-2023-06-004"', set()),
+        ('-"danced on 2023-06-08"', {*PHRASES} - {"Danced.md"}),
+    ],
+)
+def test_a_phrase_has_a_day_in_any_spelling_after_other_words(
+    index_of: IndexOf, query: str, expected: set[str]
+) -> None:
+    assert set(paths(index_of(PHRASES), query)) == expected
+
+
 TIMES = {
     "Iso.md": "It began 2025-10-19T10:30:00Z sharp.\n",
     "Slash.md": "We spoke 27/03/2021 10:00 on the phone.\n",

@@ -132,8 +132,12 @@ PUNCTUATED = {
     "Items.md": "- (ash)\n- birch,\n- cedar\n\nDill,\n\nelder\n\n1. fir,\n2. gorse\n",
     "Cells.md": "| hazel, | iris |\n|---|---|\n| juniper, | kale |\n",
     "Html.md": "<ul><li>lime,</li><li>maple</li></ul>\n<p>nut,</p><p>oak</p>\n",
-    "Plain.txt": "- (pear)\n- quince\n",
-    "Property.md": "---\nrole: Head, deck crew\n---\nx\n",
+    "Plain.txt": "- (pear)\n- quince\n* rose\n+ sage\n# Title\n> a quote\n> that wraps\n===\nthyme\n",
+    "Property.md": "---\nrole: Head, deck crew\nteam: sea + shore\n---\nx\n",
+    "Signs.md": "Salt + pepper, tea & scones; north / south, fish → chips.\n"
+    "Cost = price, tom @ inn, near ~ far.\n"
+    "Left * right, (up) -> down => out, buy 🎂 now, pay = $5, 7 + 8, 2 × 3. R&D a/b at -9 by #hats.\n",
+    "Bars.md": "First • second, end | start\n\n* red\n+ violet\n\n| w + | x + |\n|---|---|\n| + y | + z |\n",
 }
 
 
@@ -165,6 +169,25 @@ def punctuated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenVault]:
         ('block:"the last moored"', {"Wrapped.md"}),
         ('heading:"ropes knots"', {"Heading.md"}),
         ('"head deck crew"', {"Property.md"}),
+        # signs between spaces
+        ('"salt pepper tea scones north south"', {"Signs.md"}),
+        ('"salt + pepper tea & scones"', {"Signs.md"}),
+        ('"salt & pepper"', set()),
+        ('"fish chips cost price tom inn near far left right"', {"Signs.md"}),
+        ('"up down out buy now pay $5"', {"Signs.md"}),
+        ('"up down out buy 🎂 now"', {"Signs.md"}),
+        ('"now pay $5 7 8"', {"Signs.md"}),
+        ('"2 3"', {"Signs.md"}),
+        ('"salt pepper" south', {"Signs.md"}),
+        ('"team sea shore"', {"Property.md"}),
+        ('heading:"knots sails"', {"Heading.md"}),
+        ('"a quote that wraps"', {"Plain.txt"}),
+        ('"R D"', set()),
+        ('"a b"', set()),
+        ('"at 9"', set()),
+        ('"by hats"', set()),
+        ('"first second"', set()),
+        ('"end start"', set()),
         # numbers and codes
         ('"A 12"', set()),
         ('"A 11"', set()),
@@ -186,7 +209,14 @@ def punctuated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenVault]:
         ('"lime maple"', set()),
         ('"nut oak"', set()),
         ('"pear quince"', set()),
-        ('heading:"knots sails"', set()),
+        ('"quince rose"', set()),
+        ('"rose sage"', set()),
+        ('"sage title"', set()),
+        ('"wraps thyme"', set()),
+        ('"red violet"', set()),
+        ('"w x"', set()),
+        ('"x y"', set()),
+        ('"y z"', set()),
     ],
 )
 def test_a_phrase_needs_no_punctuation_but_stays_in_its_block(

@@ -18,14 +18,17 @@ _NUMBER_CHARS = 20
 """Maximum distance of the ends of a number from a position in it."""
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _SIGNS = "-,;:!?.'\"()\\[\\]{}—―‹›¿¡…·،؛؟।、。，；：！？（）「」『』《》【】"
-"""Punctuation between two words of a phrase, as a character class without brackets.
-
-Not included are symbols and the signs between list items and table cells.
-"""
-_GAP = rf"(?!['.]\w)[{_SIGNS} ]{{1,8}}+"
-_GAP_AT_NUMBER = rf"[{_SIGNS}]{{0,4}}+(?= )[{_SIGNS} ]{{1,8}}+(?<![-.])"
+"""Punctuation between two words of a phrase, as a character class without brackets."""
+_ALONE = r"[^\w\s\0|•]{1,2}"
+"""Pattern for a sign between spaces, such as ``&`` and ``->``. Not included are the signs between paragraphs,
+list items and table cells."""
+_BETWEEN = rf"(?: {_ALONE}(?= )|[{_SIGNS} ]){{1,8}}+"
+_GAP = rf"(?!['.]\w){_BETWEEN}"
+_GAP_AT_NUMBER = rf"[{_SIGNS}]{{0,4}}+(?= ){_BETWEEN}(?<![-.])"
 """Pattern for what may stand before or after a number: ``A 12`` is not ``A-12``, nor ``-12``."""
+_GAP_BEFORE_SIGN = rf"[{_SIGNS} ]{{1,8}}+"
 _BEGINS_WITH_SIGN = re.compile(f"[{_SIGNS}]")
+_IS_SIGN = re.compile(_ALONE)
 _LOOSE_WORDS = 40
 """Maximum number of words in a phrase for other punctuation than its own; more take too long in a text of the
 same word over and over."""
@@ -38,7 +41,8 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
     With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
     ``c++`` is found in ``c++17``; in Chinese, any substring counts. A number with points or commas is one
-    word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation between the words.
+    word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation, and signs
+    with spaces around them, between the words.
     """
     if find(text, words, prefix=prefix) >= 0:
         return True
@@ -52,13 +56,17 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
 
 @lru_cache(maxsize=256)
 def _punctuated(words: str) -> re.Pattern[str]:
-    """Return a pattern for ``words`` with punctuation between them."""
+    """Return a pattern for ``words`` with punctuation between them; signs in ``words`` are required."""
     parts = words.split(" ")
     pattern = re.escape(parts[0])
     for before, word in pairwise(parts):
-        gap = _GAP_AT_NUMBER if before[-1].isdigit() or word[0].isdigit() else _GAP
-        # Punctuation in the query must be in the text.
-        pattern += (" " if _BEGINS_WITH_SIGN.match(word) else gap) + re.escape(word)
+        if _BEGINS_WITH_SIGN.match(word):
+            gap = " "
+        elif _IS_SIGN.fullmatch(word):
+            gap = _GAP_BEFORE_SIGN
+        else:
+            gap = _GAP_AT_NUMBER if before[-1].isdigit() or word[0].isdigit() else _GAP
+        pattern += gap + re.escape(word)
     return re.compile(pattern)
 
 

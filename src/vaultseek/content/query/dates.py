@@ -375,9 +375,11 @@ def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
     return ()
 
 
+ARTICLE = "(?:(?:the|der|den|le|el|il|o|de) |l['’])"
+"""Pattern for an article before a date."""
 _BEFORE_DATE = re.compile(
     rf"^(?:(?:(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|{'|'.join(WEEKDAYS)})\.?,? )?"
-    r"(?:(?:the|der|den|le|el|il|o|de) |l['’])?",
+    f"{ARTICLE}?",
     re.IGNORECASE,
 )
 """Pattern for a weekday and an article before a date."""

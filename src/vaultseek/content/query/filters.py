@@ -135,8 +135,8 @@ class Contains:
         return f'text "{self.text}{"*" if self.prefix else ""}"'
 
 
-_BORDER = re.compile(f"\\n[ \\t]*(?=\\n|- )|{PARAGRAPH}")
-"""Border between two paragraphs, or between two list items in plain text, which no phrase crosses."""
+_BORDER = re.compile(f"\\n[ \\t]*(?=\\n|[-*+#]+ )|{PARAGRAPH}")
+"""Border between two paragraphs, or before a list item or heading in plain text, which no phrase crosses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,14 +10,14 @@ next to the words as written, and a query looks them up, so no text is read to c
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from vaultseek.base.limits import TERM_CHARS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.compare import contains
-from vaultseek.content.query.dates import find_dates, matches_in_lines
+from vaultseek.content.query.dates import ARTICLE, find_dates, matches_in_lines
 
 MARK = "="
 """Character before the normal form of an identifier; no word begins with it."""
@@ -233,15 +233,16 @@ class Spelled:
         parts: list[str] = []
         # A day takes precedence over the row of digits that begins with the day: ``27/03/2021 10``.
         for form in sorted(
-            (*normal_forms(composed), *words),
+            _without_codes_over_days((*normal_forms(composed), *words), composed),
             key=lambda form: (form.start, form.terms[0].startswith(MARK), -form.end),
         ):
             if form.start < end or not _is_spelled(form.terms[0]):
                 continue
-            days = [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
+            days = _days(form)
             term = (days or form.terms)[0]
             if len(days) < 2:
-                parts += (composed[end : form.start], self._add(term, composed[form.start : form.end]))
+                word = self._add(term, composed[form.start : form.end])
+                parts += (_before(form, composed, end), word)
             else:
                 parts.append(composed[end : form.end])
             end = _end_of(form, composed, parts)
@@ -299,7 +300,7 @@ class Spelled:
         for form in sorted(normal_forms(composed, day_first), key=lambda form: (form.start, -form.end)):
             word = next((self._terms[term] for term in form.terms if term in self._terms), None)
             if word is not None and form.start >= end:
-                parts += (composed[end : form.start], word)
+                parts += (_before(form, composed, end), word)
                 end = _end_of(form, composed, parts)
         return fold("".join((*parts, composed[end:])))
 
@@ -322,6 +323,42 @@ def _closed(text: str) -> str:
 
 
 _WORDS = re.compile(r"[^\W_]+")
+
+
+def _days(form: NormalForm) -> list[str]:
+    """Return the days that a form may mean."""
+    return [term for term in form.terms if len(term) == len("2026-03-15") and term[0] != MARK]
+
+
+def _without_codes_over_days(forms: Sequence[NormalForm], text: str) -> Iterator[NormalForm]:
+    """Yield ``forms`` without the identifiers that are a word and a part of a day: ``on 8`` in ``on 8 June
+    2023``. An identifier that contains a date, such as ``INV-2023-06-0045``, is kept.
+    """
+    days = [
+        form
+        for form in forms
+        if not form.terms[0].startswith(MARK)
+        and len(_days(form)) < 2
+        and not _GOES_ON.match(text[form.start - 1 : form.start])
+        and not _IS_LONGER.match(text, form.end)
+    ]
+    for form in forms:
+        if not form.terms[0].startswith(MARK) or all(
+            form.end <= day.start or day.end <= form.start for day in days
+        ):
+            yield form
+
+
+_IS_LONGER = re.compile(r"(?![Tt][0-9])[./:‐‑-]*\w")
+
+
+def _before(form: NormalForm, text: str, start: int) -> str:
+    """Return the text from ``start`` to a form, without the article of a day."""
+    before = text[start : form.start]
+    return before if form.terms[0].startswith(MARK) else _ARTICLE_AT_END.sub("", before)
+
+
+_ARTICLE_AT_END = re.compile(rf"(?<![\w'’]){ARTICLE}\Z", re.IGNORECASE)
 
 
 def _end_of(form: NormalForm, text: str, parts: list[str]) -> int:
