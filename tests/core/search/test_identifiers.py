@@ -423,3 +423,33 @@ def test_why_says_that_the_identifier_is_missing(opened):
     answer = asyncio.run(why(row, SearchRequest("E-4107", SearchSettings(), explain=True), opened))
     assert (answer["verdict"], answer["code"]) == ("cut", "no_match")
     assert "E-4107" in answer["reason"]
+
+
+@pytest.mark.parametrize(
+    ("written", "other"),
+    [
+        ("SKU 00-7719-X", "00-7719-Y"),
+        ("ISO 9001:2015", "ISO 9001:2018"),
+        ("M6×20", "M6×25"),
+        ("a capacitor of 47 pF", "47 nF"),
+        ("room B 214", "room B 215"),
+        ("Python 3.11", "Python 3.12"),
+        ("iPhone 13", "iPhone 12"),
+        ("Case 12-CV-3388", "Case 12-CV-3389"),
+        ("order 88 123 456", "order 88 123 457"),
+        ("the pump PX-2290 is installed", "where is PX-2291 installed"),
+    ],
+)
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_note_with_a_similar_code_is_not_certain(index_of, written, other, mode):
+    index = index_of(SHELF | {"Code.md": f"We have {written} here."})
+    assert all(each["certainty"] <= 0.5 for each in ask(index, other, mode=mode)["results"])
+    own = ask(index, written, mode=mode)["results"][0]
+    assert (own["path"], own["certainty"] > 0.5) == ("Code.md", True)
+
+
+def test_the_bar_is_not_lowered_for_years_and_for_numbers_after_a_stop_word(index_of):
+    index = index_of(SHELF | {"Code.md": "The budget of 2026, and a dinner with twelve guests."})
+    for query in ("budget 2026", "dinner for 12 guests"):
+        answer = ask(index, query)
+        assert (paths(answer)[0], answer["results"][0]["certainty"] > 0.5) == ("Code.md", True), query

@@ -55,7 +55,7 @@ _WITH_UNIT = re.compile(
 )
 _QUANTITY = re.compile(rf"({_THOUSANDS.pattern}|[0-9]+)(?:[.,]([0-9]+))?[ \xa0]?({_UNIT})")
 _SPACED_DIGITS = re.compile(
-    r"(?<![\w.,])[+(]{0,2}[A-Za-z]{0,3}[0-9]+(?:[ \xa0]?[-‐‑/().,'’ \xa0][ \xa0]?[0-9]+)+(?![\w])"
+    r"(?<![\w.,])[+(]{0,2}[A-Za-z]{0,3}[0-9]+(?:[ \xa0]?[-‐‑/().,'’ \xa0][ \xa0]?[0-9]+)+(?![-‐‑]?\w)"
 )
 _DECIMAL = re.compile(r"([0-9]+)[.,]([0-9]{1,2})")
 _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from vaultseek.base.text import fold
+from vaultseek.content.languages.stopwords import STOP_WORDS
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import TELLING_DIGITS
 from vaultseek.core.search import formula
@@ -43,7 +44,7 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     most = np.where(misnamed, formula.MISNAMED_CONFIDENCE, 1.0)
     notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
-    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact)
+    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact) | (lacks_number(query) & ~called)
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):
@@ -148,6 +149,26 @@ def notes_with_code(query: Evidence, notes: Table) -> tuple[Bools, tuple[str, ..
         if words and not words & unknown:
             having |= _having_all(words, notes)
     return having, tuple(code for code, words in required.items() if words & unknown)
+
+
+def lacks_number(query: Evidence) -> bool:
+    """True if the query has a number that no note has in the same code: ``M6x25``, ``250 nF``, ``room 215``.
+
+    A number is the same if any of the codes around it is in a note: ``GTX 1080`` for ``GTX 1080 Ti``.
+    """
+    if query.keyword is None or query.parsed.request.typing:
+        return False
+    numbers: dict[str, bool] = {}
+    for term in query.keyword.terms:
+        is_code = _is_code(term.word) and STOP_WORDS.isdisjoint(term.word.split())
+        if term.kind not in _OF_WHOLE or (term.kind == "word" and not is_code):
+            continue
+        for number in re.findall("[0-9]+", term.word):
+            if term.df and not term.fuzzy:
+                numbers[number] = True
+            elif is_code:
+                numbers.setdefault(number, False)
+    return not all(numbers.values())
 
 
 def _is_code(identifier: str) -> bool:

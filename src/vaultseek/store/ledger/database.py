@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -65,11 +66,12 @@ class Database:
 
     def __init__(self, file: Path) -> None:
         self.file = file
-        self._connections = Connections(self._connect)
+        identities: list[tuple[int, int] | None] = []
+        self._connections = Connections(partial(connect_same, file, identities))
         self.is_suspect = False
         """True once an error suggests that the file is damaged."""
         self._caches: list[RowCache[Any]] = []
-        self._identities: list[tuple[int, int] | None] = []
+        self._identities = identities
         self._sizes = threading.Lock()
         self._size = self._size_to_be = 0
 
@@ -90,7 +92,7 @@ class Database:
 
     def record_files(self) -> None:
         """Record the identity of the database's files once all of them exist."""
-        self._identities = [_identity(file) for file in self._files()]
+        self._identities[:] = [_identity(file) for file in self._files()]
 
     def is_sound(self) -> bool:
         """Return true unless an error suggested damage, or the files are missing, replaced or truncated.
@@ -114,15 +116,6 @@ class Database:
     def connection(self) -> sqlite3.Connection:
         """Return the calling thread's connection, which is opened on first use."""
         return self._own()[0]
-
-    def _connect(self) -> sqlite3.Connection:
-        """Open a connection. Raises sqlite3.DatabaseError if the file was replaced: the other threads still
-        read the former file."""
-        connection = connect(self.file)
-        if self._identities and not self.is_sound():
-            connection.close()
-            raise sqlite3.DatabaseError("the ledger was replaced by another program")
-        return connection
 
     def _own(self) -> tuple[sqlite3.Connection, threading.RLock]:
         return self._connections.own()
@@ -284,6 +277,16 @@ def keep_temporary_files(folder: Path) -> None:
     name = str(folder).replace("'", "''")
     with contextlib.closing(sqlite3.connect(":memory:")) as connection, contextlib.suppress(sqlite3.Error):
         connection.execute(f"PRAGMA temp_store_directory = '{name}'")
+
+
+def connect_same(file: Path, identities: Sequence[tuple[int, int] | None]) -> sqlite3.Connection:
+    """Open a connection. Raises sqlite3.DatabaseError if the file no longer has the first of ``identities``:
+    the other threads still read the former file."""
+    connection, now = connect(file), _identity(file)
+    if identities and None not in (now, identities[0]) and now != identities[0]:
+        connection.close()
+        raise sqlite3.DatabaseError("the ledger was replaced by another program")
+    return connection
 
 
 def connect(file: Path) -> sqlite3.Connection:
