@@ -197,6 +197,29 @@ def test_whole_and_in_parts(vault: Make, text: str, query: str) -> None:
     assert matches(index, query)[:1] == [0]
 
 
+@pytest.mark.parametrize(
+    ("text", "queries"),
+    [
+        ("The van comes 13.2.25 at eight.", ("2025-02-13", "13.2.2025", "13.02.25", "13 Feb 2025")),
+        ("Opened 9.11.24.", ("2024-11-09", "9.11.2024", "the 9th of November 2024")),
+        ("Paid 1.02.99, again 01.3.99", ("1999-02-01", "1999-03-01")),
+    ],
+)
+def test_a_day_is_found_where_it_may_be_a_version(vault: Make, text: str, queries: tuple[str, ...]) -> None:
+    index = vault("v13.2.25 and 9.11.24.1, 01.02.9 and 1.3.9.5", text)
+    for query in queries:
+        best, *others = hits_of(index.search(query, 10))
+        assert best.note == 1
+        assert all(other.coverage < best.coverage / 2 for other in others)
+
+
+def test_a_version_is_not_the_day_with_these_numbers(vault: Make) -> None:
+    index = vault("milk on 3.11.2024", "Python 3.11.24")
+    best, *others = hits_of(index.search("3.11.24", 10))
+    assert (best.note, best.coverage) == (1, 1.0)
+    assert all(other.coverage < 0.5 for other in others)
+
+
 def test_dates_are_matched_by_their_beginning_and_no_other_month_or_day_comes_before(vault: Make) -> None:
     index = vault("2026-03-15", "2026-03-01", "2026-04-15", "2025-03-15", "3 of 2026, 15 of 03", "2026-13-15")
     hits = {hit.note: hit for hit in hits_of(index.search("2026-03", 10))}

@@ -387,5 +387,21 @@ _TIME_AFTER = re.compile(r",? (?:at )?[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?: ?[ap]
 _ISO_BEGINNING = re.compile("[0-9]{4}-[0-9]{2}")
 
 
+def spellings_like_versions(day: str) -> tuple[str, ...]:
+    """Return the spellings of an ISO day that may also be versions, such as ``9.11.24``.
+
+    :func:`find_dates` does not read them as days. Nothing is returned for a month.
+    """
+    if len(day) < len("2026-03-15") or not 0 <= int(day[:4]) - 1901 - LATEST_SHORT_YEAR < 100:
+        return ()
+    year, month, number = day[2:4], day[5:7], day[8:]
+    spellings = {
+        f"{first}.{second}.{year}"
+        for first in (number, number.lstrip("0"))
+        for second in (month, month.lstrip("0"))
+    }
+    return tuple(sorted(spellings - {f"{number}.{month}.{year}"}))
+
+
 def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)

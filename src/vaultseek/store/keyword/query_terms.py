@@ -9,7 +9,7 @@ from typing import Literal
 
 from vaultseek.base.limits import KEYWORD_TERMS
 from vaultseek.base.text import fold, fold_accents, normalize
-from vaultseek.content.query.dates import dates_of
+from vaultseek.content.query.dates import dates_of, spellings_like_versions
 from vaultseek.content.query.normal_forms import (
     DAY_OR_MONTH,
     MARK,
@@ -136,6 +136,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
                 days = spellings(days[0], written)
             else:
                 joined = [_as_part(term, written) for term in joined]
+                days = (*days, *chain.from_iterable(map(spellings_like_versions, days)))
             joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
     return joined
 
@@ -174,9 +175,16 @@ def _as_part(term: QueryTerm, day: str) -> QueryTerm:
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
-    """Return the terms for a word's other spellings: its normal form and the days in it."""
-    form = word_form(word)
-    others = (*dates_of(word), *(spellings(form, word) if form else ()))
+    """Return the terms for a word's other spellings: its normal form and the days in it.
+
+    A note with ``9.11.24`` is found by the day, but the query ``9.11.24`` means the version.
+    """
+    form, days = word_form(word), dates_of(word)
+    others = (
+        *days,
+        *chain.from_iterable(map(spellings_like_versions, days)),
+        *(spellings(form, word) if form else ()),
+    )
     return tuple(other for other in dict.fromkeys(others) if other != word)
 
 
