@@ -41,8 +41,8 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
     With ``prefix``, the last word may be the beginning of a longer word. A word boundary is required only
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
     ``c++`` is found in ``c++17``; in Chinese, any substring counts. A number with points or commas is one
-    word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation, and signs
-    with spaces around them, between the words.
+    word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation, and signs with spaces around
+    them, between the words.
     """
     if find(text, words, prefix=prefix) >= 0:
         return True
