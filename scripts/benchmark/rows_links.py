@@ -45,7 +45,7 @@ def links(bench: Bench) -> Iterator[Figure]:
     """Build, update and query the graph, and query SQLite for the same."""
     notes, count = (NOTES // 20, LINKS // 20) if bench.quick else (NOTES, LINKS)
     file = bench.folder / "links.db"
-    _make_ledger(file, notes, count)
+    make_ledger(file, notes, count)
     program = [sys.executable, "-m", "benchmark.rows_links", str(file)]
     folder = Path(__file__).parents[1]
     done = subprocess.run(program, cwd=folder, capture_output=True, text=True, check=True)
@@ -82,7 +82,7 @@ def links(bench: Bench) -> Iterator[Figure]:
         )
 
 
-def _make_ledger(file: Path, notes: int, count: int) -> None:
+def make_ledger(file: Path, notes: int, count: int) -> None:
     """Write a ledger in which some notes have a thousand backlinks and most have few."""
     chance = random.Random(1)
     edges: set[tuple[int, int]] = set()
@@ -92,12 +92,15 @@ def _make_ledger(file: Path, notes: int, count: int) -> None:
             edges.add((source, target))
     ledger = Ledger(file)
     values = "(id, path, revision, title, title_source, hash, aliases, tags, headings, tasks, properties"
-    zeros = ", size, mtime_ns, ctime_ns, inode, racy, modified, created, turn, language, blocks)"
+    zeros = (
+        ", size, mtime_ns, ctime_ns, inode, racy, modified, created, created_kind, turn, language, blocks,"
+        " currency, name_day)"
+    )
     with ledger.commit() as revision:
         for id in range(1, notes + 1):
             ledger.select(
                 f"INSERT INTO notes {values}{zeros} VALUES (?, ?, ?, ?, 'file', x'', '[]', '[]', '[]', '[]',"
-                " '{}', 0, 0, 0, 0, 0, 0, 0, 0, 'en', '[]')",
+                " '{}', 0, 0, 0, 0, 0, 0, 0, 'moment', 0, 'en', '[]', '[]', '')",
                 *(id, f"{id}.md", revision, str(id)),
             )
         for ordinal, (source, target) in enumerate(sorted(edges)):

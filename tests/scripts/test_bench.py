@@ -12,6 +12,10 @@ from benchmark import docs, guard
 from benchmark.figures import Figure, Times, alternate
 from benchmark.growth import Point, draw
 from benchmark.notes import GeneratedNotes, Texts, number_of, place_of, share_of, tags_of
+from benchmark.rows_links import make_ledger
+
+from vaultseek.store.graph import Graph
+from vaultseek.store.ledger import Ledger
 
 PROJECT = Path(__file__).parents[2]
 
@@ -85,6 +89,13 @@ def test_every_row_is_in_the_order():
     import benchmark.__main__ as script
 
     assert {row.name for row in script.ordered()} == set(script.ROWS)
+
+
+def test_the_ledger_of_the_link_row_has_its_notes_and_links(tmp_path):
+    make_ledger(tmp_path / "ledger.sqlite", 20, 60)
+    ledger = Ledger(tmp_path / "ledger.sqlite")
+    assert (len(ledger.notes.ids()), len(Graph.of(ledger).edges())) == (20, 60)
+    ledger.close()
 
 
 def test_the_plot_is_an_image_with_every_size():
