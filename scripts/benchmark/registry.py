@@ -21,7 +21,7 @@ class Row:
 ROWS: dict[str, Row] = {}
 ORDER = (
     ("embed-query", "embed-bulk"),
-    ("hybrid-small", "keyword-small", "process", "clients", "rerank", "profile", "memory-small"),
+    ("hybrid-small", "keyword-small", "process", "clients", "profile", "memory-small", "rerank"),
     ("hybrid-large", "keyword-large", "typing", "editor", "save", "idle", "profile-large"),
     ("hybrid-beside", "cold-start"),
     ("filters", "memory", "growth"),
