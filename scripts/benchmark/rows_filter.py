@@ -93,16 +93,14 @@ def memory(bench: Bench) -> Iterator[Figure]:
 
 @row("memory-small")
 def memory_small(bench: Bench) -> Iterator[Figure]:
-    """Memory of the daemon and worker of the small vault, once the indexing processes have ended."""
+    """Memory of the daemon and worker of the small vault, once both have released the memory of indexing."""
     world = bench.small()
     for mode in ("hybrid", "keyword"):
         for query in world.texts.queries(bench.queries, seed=5):
             world.search(query, mode)
     assert world.daemon is not None
-    end = time.monotonic() + 2 * BULK_IDLE_SECONDS
-    while len(processes := world.daemon.processes()) > 2 and time.monotonic() < end:
-        time.sleep(1)
-    shares = [process.memory_full_info().pss / 1e6 for process in processes]
+    time.sleep(2 * BULK_IDLE_SECONDS)
+    shares = [process.memory_full_info().pss / 1e6 for process in world.daemon.processes()]
     yield Figure(
         "memory-small",
         f"memory of daemon and worker, {world.notes:,} notes",
