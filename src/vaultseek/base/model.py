@@ -114,7 +114,7 @@ class Edit(NamedTuple):
     text: str = ""
 
 
-def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+def apply_edits(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     """Return ``text`` with ``edits`` applied."""
     parts: list[str] = []
     position = 0

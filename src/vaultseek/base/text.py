@@ -53,11 +53,13 @@ _INVISIBLE = (
 and emoji need them."""
 INVISIBLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
 """The invisible characters, as ranges for a character class."""
-HIDDEN = (
-    f"[{INVISIBLE}]"
-    "|(?<![\u0590-\U0010ffff])[\u200c\u200d]|[\u200c\u200d](?![\u0590-\U0010ffff])"
-    "|(?<=\\w)[\ufe00-\ufe0f](?!\u20e3)"
+_MAY_BE_HIDDEN = f"{INVISIBLE}\u200c\u200d\ufe00-\ufe0f"
+_IS_HIDDEN = (
+    f"(?<=[{INVISIBLE}])"
+    "|(?<=[\u200c\u200d])(?:(?<![\u0590-\U0010ffff].)|(?![\u0590-\U0010ffff]))"
+    "|(?<=[\ufe00-\ufe0f])(?<=\\w.)(?!\u20e3)"
 )
+HIDDEN = f"[{_MAY_BE_HIDDEN}](?:{_IS_HIDDEN})"  # searching for the character first is faster
 """Pattern for one character that is not displayed. It is an invisible character, a joiner next to a letter of
 a script without joining (such as Latin), or a variation selector after a letter instead of an emoji."""
 
@@ -238,7 +240,8 @@ def _apostrophe_pattern() -> re.Pattern[str]:
 
 @cache
 def _signs_pattern() -> re.Pattern[str]:
-    return re.compile(f"[{''.join(_TYPED)}]|{HIDDEN}")
+    typed = "".join(_TYPED)
+    return re.compile(f"[{typed}{_MAY_BE_HIDDEN}](?:(?<=[{typed}])|{_IS_HIDDEN})")
 
 
 @cache

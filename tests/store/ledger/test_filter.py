@@ -1,6 +1,7 @@
 """Filters evaluated in a ledger match the same notes as reading each one."""
 
 import sqlite3
+import sys
 import tempfile
 import unicodedata
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ from vaultseek.content.query.grammar import parse_query
 from vaultseek.store.keyword.answer import those_within
 from vaultseek.store.ledger import Ledger
 from vaultseek.store.ledger.filter import COLUMNS, LedgerFacts, filter_notes
-from vaultseek.store.ledger.prefilter import prefilter
+from vaultseek.store.ledger.prefilter import FOLDED_RANGES, prefilter
 from worlds import World, in_zone, write_files
 
 NOW = datetime(2026, 10, 21, 15, 30, tzinfo=UTC)
@@ -98,6 +99,12 @@ _LETTERS = st.sampled_from(
         "か\u3099",
     ]
 )
+
+
+def test_the_ranges_have_every_character_that_folds_to_others():
+    letters = set(map(chr, (*range(0x80, 0xD800), *range(0xE000, sys.maxunicode + 1))))
+    others = letters - {chr(number) for numbers in FOLDED_RANGES for number in numbers}
+    assert not {letter for letter in others if fold(letter) not in (letter, "")}
 
 
 @given(st.lists(_LETTERS, max_size=8).map("".join), st.data())

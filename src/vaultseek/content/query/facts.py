@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Any, Literal, Protocol
 
 from vaultseek.base.currency import Stated
-from vaultseek.base.model import Chunk, Task
+from vaultseek.base.model import Task
 from vaultseek.base.text import is_unspaced
 from vaultseek.base.when import When
 
@@ -15,6 +15,25 @@ Scope = Literal["content", "source", "section", "line", "block"]
 
 ``source`` is the whole text as written, ``content`` the whole text as displayed.
 """
+
+
+class Passage(Protocol):
+    """The text of a chunk."""
+
+    @property
+    def start_line(self) -> int: ...
+
+    @property
+    def text(self) -> str:
+        """The text as displayed."""
+
+    @property
+    def source(self) -> str:
+        """The text as written."""
+
+    @property
+    def code(self) -> Sequence[tuple[int, int]]:
+        """The character ranges of ``text`` that lie in code blocks."""
 
 
 class NoteFacts(Protocol):
@@ -85,7 +104,7 @@ class NoteFacts(Protocol):
         """
 
 
-def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> Iterable[str]:
+def pieces(chunks: Sequence[Passage], headings: Collection[int], scope: Scope) -> Iterable[str]:
     """Return the passages of a note for a scope, given its chunks in order and the line numbers of its
     headings.
     """
@@ -109,7 +128,7 @@ def pieces(chunks: Sequence[Chunk], headings: Collection[int], scope: Scope) -> 
     return [part for part in parts if part.strip()]
 
 
-def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
+def _code_lines(chunks: Sequence[Passage]) -> set[int]:
     """Return the line indices inside code blocks, counted from the first line of the ``chunks``."""
     return {
         chunk.start_line - chunks[0].start_line + row
@@ -119,7 +138,7 @@ def _code_lines(chunks: Sequence[Chunk]) -> set[int]:
     }
 
 
-def _lines(chunks: Sequence[Chunk], texts: Sequence[str]) -> list[str]:
+def _lines(chunks: Sequence[Passage], texts: Sequence[str]) -> list[str]:
     """Return the lines of a note whose chunks have these ``texts``.
 
     A chunk may end within a line; white space at that point is in neither of the two chunks.

@@ -108,7 +108,7 @@ class Contains:
     def matches(self, facts: NoteFacts) -> bool:
         names = (facts.path, facts.name_day, facts.title, *facts.aliases)
         lines = (line.text for line in property_lines(facts.properties))
-        return any(self.holds(text, facts.day_first) for text in (*names, *lines)) or any(
+        return self.holds(PARAGRAPH.join((*names, *lines)), facts.day_first) or any(
             map(self.holds, facts.passages("content"))
         )
 

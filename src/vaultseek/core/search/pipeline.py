@@ -130,7 +130,8 @@ class Searcher:
         unknown = {
             term
             for term, condition in doubtful
-            if (isinstance(condition, Matches) or not parsed.is_listing) and not is_meant(condition, ledger)
+            if isinstance(condition, Matches) or not parsed.is_listing
+            if not is_meant(term, condition, ledger)
         }
         return parsed.reading(unknown) if unknown else parsed
 

@@ -1,12 +1,13 @@
 """Chunks of notes, with the numbers that identify their vectors."""
 
+import re
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from vaultseek.base.model import Chunk
 from vaultseek.store.ledger.database import Database, RowCache
-from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row
+from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, PassageText, chunk_row
 
 CACHED_NOTES = 2000
 """Number of notes whose chunk numbers and chunk ids are cached between two commits."""
@@ -83,6 +84,20 @@ class ChunkTable:
         for row in self._database.all_in(sql, notes):
             chunks[row[0]].append(chunk_row(row).chunk)
         return chunks
+
+    def texts(self, notes: Sequence[int]) -> dict[int, list[PassageText]]:
+        """Return a dict from each note id to the texts of the note's chunks, in document order."""
+        texts: dict[int, list[PassageText]] = {note: [] for note in notes}
+        sql = "SELECT note, start_line, text, code, edits FROM chunks WHERE note IN ({}) ORDER BY ordinal"
+        for note, *values in self._database.all_in(sql, notes):
+            texts[note].append(PassageText(*values))
+        return texts
+
+    def containing(self, text: str) -> Iterator[str]:
+        """Yield the displayed texts that contain ``text``, ignoring the case of ASCII letters."""
+        pattern = re.sub(r"[\\%_]", r"\\\g<0>", text)
+        sql = "SELECT text FROM chunks WHERE text LIKE ? ESCAPE '\\'"
+        yield from (row[0] for row in self._database.all(sql, f"%{pattern}%"))
 
     def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
         """Return the chunks of ``notes`` with their numbers, in document order within each note."""

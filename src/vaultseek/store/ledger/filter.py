@@ -19,7 +19,7 @@ import numpy as np
 
 from vaultseek.base.currency import Rules, Stated
 from vaultseek.base.limits import SQL_VARIABLES
-from vaultseek.base.model import Chunk, Task
+from vaultseek.base.model import Task
 from vaultseek.base.text import fold
 from vaultseek.base.when import When, bounds
 from vaultseek.base.zone import zone
@@ -52,6 +52,7 @@ from vaultseek.content.query.normal_forms import spelled
 from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.prefilter import prefilter
+from vaultseek.store.ledger.rows import PassageText
 
 Ids = set[int]
 
@@ -94,14 +95,16 @@ _results: WeakKeyDictionary[Ledger, tuple[int, dict[tuple[Filter, tzinfo], Filte
 """The latest filter results for each ledger at its current revision; each result is for one time zone."""
 
 
-def is_meant(condition: Filter, ledger: Ledger) -> bool:
-    """Return true if a term that may be text is meant as a filter: the vault contains the property or
-    extension that the condition names. A condition ``Matches`` (``-xzf``) is meant as a filter if no note
-    contains the text.
+def is_meant(term: str, condition: Filter, ledger: Ledger) -> bool:
+    """Return true if a ``term`` that may be text is meant as a filter: the vault contains the property or
+    extension that the condition names. A term with a condition ``Matches`` (``-xzf``) is meant as a filter if
+    no passage that contains the term satisfies the condition.
     """
-    is_text = isinstance(condition, HasName | Matches)
-    found = filter_notes(condition if is_text else HasProperty(getattr(condition, "name", "")), ledger)
-    return found is not None and (len(found.ids) > 0) != isinstance(condition, Matches)
+    if isinstance(condition, Matches):
+        return not any(map(condition.holds, ledger.chunks.containing(term)))
+    named = condition if isinstance(condition, HasName) else HasProperty(getattr(condition, "name", ""))
+    found = filter_notes(named, ledger)
+    return found is not None and len(found.ids) > 0
 
 
 def _decide(condition: Filter, ledger: Ledger) -> FilterResult:
@@ -252,10 +255,10 @@ def _by_text(part: Contains | Matches | Within, ledger: Ledger, remaining: Ids |
 def _facts(ids: Sequence[int], ledger: Ledger) -> Iterator[tuple[int, LedgerFacts]]:
     for start in range(0, len(ids), SQL_VARIABLES):
         part = ids[start : start + SQL_VARIABLES]
-        chunks = ledger.chunks.by_note(part)
+        texts = ledger.chunks.texts(part)
         marks = ", ".join("?" * len(part))
         for row in ledger.select(f"SELECT {COLUMNS} FROM notes WHERE id IN ({marks})", *part):
-            yield row[0], LedgerFacts(ledger, row, chunks[row[0]])
+            yield row[0], LedgerFacts(ledger, row, texts[row[0]])
 
 
 def text_candidates(part: Filter, ledger: Ledger) -> Ids | None:
@@ -328,10 +331,10 @@ def _order(day_first: int | None) -> bool | None:
 class LedgerFacts:
     """Facts about one note, for filters to check. They are read from the ledger on demand."""
 
-    def __init__(self, ledger: Ledger, row: Any, chunks: Sequence[Chunk] | None = None) -> None:
+    def __init__(self, ledger: Ledger, row: Any, texts: Sequence[PassageText] | None = None) -> None:
         self._ledger = ledger
         self._row = row
-        self._chunks = chunks
+        self._texts = texts
         self.path: str = row[1]
         self.title: str = row[2]
         self.modified: float | None = row[8]
@@ -377,5 +380,5 @@ class LedgerFacts:
 
     def passages(self, scope: Scope) -> Iterable[str]:
         number: int = self._row[0]
-        chunks = self._ledger.chunks.by_note([number])[number] if self._chunks is None else self._chunks
-        return pieces(chunks, [line for _, _, line, *_ in json.loads(self._row[5])], scope)
+        texts = self._ledger.chunks.texts([number])[number] if self._texts is None else self._texts
+        return pieces(texts, [line for _, _, line, *_ in json.loads(self._row[5])], scope)

@@ -8,14 +8,22 @@ rare characters that may replace a part of this run. Matching rows must be compa
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 from vaultseek.base.text import fold, is_unspaced
 
-_FOLDED_PLANES = (range(0x80, 0x20000), range(0x2F800, 0x2FA20))
-"""Ranges beyond ASCII that contain characters which fold to other characters."""
+FOLDED_RANGES = (
+    range(0x80, 0x3001),
+    range(0xA640, 0xABC0),
+    range(0xF900, 0x12000),
+    range(0x16E40, 0x16EC0),
+    range(0x1D000, 0x1D200),
+    range(0x1E900, 0x1E960),
+    range(0x2F800, 0x2FA20),
+)
+"""Ranges beyond ASCII that contain all characters which fold to other characters."""
 _LEAST = 2
 """Minimum length of a run of letters for which a pattern is useful, except in unspaced scripts."""
 _FOREIGN = 4
@@ -143,14 +151,12 @@ def _expanding() -> tuple[tuple[str, str], ...]:
     return tuple((character, folded) for character, folded in _folding() if len(folded) > 1)
 
 
-def _folding() -> Iterable[tuple[str, str]]:
-    for plane in _FOLDED_PLANES:
-        for character in map(chr, plane):
-            if 0xD800 <= ord(character) < 0xE000 or _is_settled_alone(character):
-                continue
-            folded = fold(character)
-            if folded != character:
-                yield character, folded
+@lru_cache(maxsize=1)
+def _folding() -> Sequence[tuple[str, str]]:
+    """Return every character that folds to another text, and that text."""
+    characters = (chr(number) for numbers in FOLDED_RANGES for number in numbers)
+    folded = ((character, fold(character)) for character in characters if not _is_settled_alone(character))
+    return [(character, text) for character, text in folded if text != character]
 
 
 def _is_settled_alone(character: str) -> bool:

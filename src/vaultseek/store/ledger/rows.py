@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from vaultseek.base.currency import NOTHING_STATED, Stated
-from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place
+from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place, apply_edits
 from vaultseek.base.text import INVISIBLE, fold, normalize
 from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
@@ -121,6 +121,28 @@ class ChunkRow:
     note: int
     chunk: Chunk
     number: int
+
+
+class PassageText(NamedTuple):
+    """The text of a chunk as the ledger stores it. ``edits`` and ``ranges`` of code are JSON, because few
+    readers of many texts need them.
+    """
+
+    start_line: int
+    text: str
+    ranges: str
+    edits: str
+
+    @property
+    def source(self) -> str:
+        """The text as written in the file."""
+        flat = _list(self.edits)
+        return apply_edits(self.text, zip(flat[::3], flat[1::3], flat[2::3], strict=True))
+
+    @property
+    def code(self) -> Sequence[tuple[int, int]]:
+        """The character ranges of ``text`` that lie in code blocks."""
+        return [(start, end) for start, end in _list(self.ranges)]
 
 
 @dataclass(frozen=True, slots=True)
