@@ -7,7 +7,7 @@ by*, the title, or a sentence at the head such as *moved to [[New]]*.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Any, NamedTuple
@@ -26,11 +26,15 @@ from vaultseek.content.markdown.title import outside_comments
 from vaultseek.content.query.currency_words import (
     BY_HEADING,
     DEAD_TITLE,
-    LINKS,
+    LINK,
     ONLY_DEAD,
+    ONLY_LINKS,
     POINTER,
     SENTENCES,
     THIS_IS_DEAD,
+    WRITTEN_LINK,
+    signed,
+    starts,
     typed,
 )
 from vaultseek.content.query.dates import dates_of, parse_period
@@ -95,9 +99,6 @@ _NO_VALUE = frozenset(
     {"", "-", "?", "n/a", "na", "no", "none", "nothing", "null", "false", "true", "yes", "tbd"}
 )
 _NOT_LETTERS = re.compile(r"[\W_]+")
-_LINK = re.compile(
-    r"\[\[([^\[\]\n]+)\]\]|\[([^\[\]\n]*)\]\((<[^<>\n]+>|[^()\s]+(?:\([^()\s]*\)[^()\s]*)*)[^()\n]*\)"
-)
 _NOT_STATUS = re.compile(r"^[\W_]+|[\W_]+$")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 _BY = re.compile(r"(\w+)\s+(?:by|with|durch|por|par|da|door)\b:?\s*(.+)", re.IGNORECASE | re.DOTALL)
@@ -140,8 +141,8 @@ class _Reader:
             text = match[1]
         elif (remark := _REMARK.match(text)) and not _PENDING.search(remark[2]):
             text = remark[1]
-            if fold(text) in STATUSES and (pointer := POINTER.match(typed(remark[2]))):
-                self.succeeded(remark[2][slice(*pointer.span("links"))])
+            if fold(text) in STATUSES and (links := _linked(POINTER.match, remark[2])):
+                self.succeeded(links)
         for link in _links(text):
             text = link.target
         plain = _NOT_STATUS.sub("", fold(text))
@@ -158,7 +159,7 @@ class _Reader:
         plain = text.partition("|")[0].partition("#")[0].strip().strip("*_`\"'").rstrip(".")
         if links or fold(plain) in _NO_VALUE or plain.isdecimal() or len(plain) > NAME_CHARS:
             return
-        if not (_ADDRESS.match(plain) or _LINK.search(text)):
+        if not (_ADDRESS.match(plain) or WRITTEN_LINK.search(text)):
             if plain.startswith(("/", ".")) or plain.endswith(NOTE_SUFFIX):
                 plain = unquote(plain)
             self.successions.append(Succession(plain, is_successor, is_guess))
@@ -175,7 +176,8 @@ class _Reader:
     def head(self, note: Note) -> None:
         """Read a note's title, its first blocks, and its sections *Status* and *Superseded by*."""
         blocks = [span for span in note.spans if span.kind in ("paragraph", "quote", "list_item")]
-        written = sum(1 for line in note.lines[note.body_line - 1 :] if line.strip())
+        written = islice(filter(str.strip, note.lines[note.body_line - 1 :]), STUB_LINES + 1)
+        is_stub = len(list(written)) <= STUB_LINES
         first = next((span.start_line for span in note.spans if span.kind != "heading"), 0)
         opening = next((each for each in note.headings if each.line < first), None)
         title = opening.text if opening is not None else note.title
@@ -192,7 +194,7 @@ class _Reader:
             is_top = span.kind != "list_item" and not any(line < span.start_line for line in sections)
             is_quote = span.kind == "quote"
             place = {
-                "bare": written <= STUB_LINES,
+                "bare": is_stub,
                 "top": is_top,
                 "first": is_top and (is_quote or not number),
             }
@@ -206,14 +208,14 @@ class _Reader:
             if len(heading.text) > STATUS_CHARS:
                 continue
             name = fold(heading.shown).strip(" :")
-            section = (_plain(span, note.lines) for span in _section(heading, blocks, note))
+            section = _section(heading, blocks, note)
             if name == "status":
                 self.status_section(list(islice(section, 2)))
             elif (name in _OF_HEADINGS or BY_HEADING.fullmatch(name)) and all(
                 each is note.headings[0] for each in note.headings if each.level < heading.level
             ):
-                for match in filter(None, map(_ONLY_LINKS.fullmatch, section)):
-                    self.succeeded(match["links"], is_successor=name not in _OF_HEADINGS)
+                for links in filter(None, (_linked(ONLY_LINKS.fullmatch, text) for text in section)):
+                    self.succeeded(links, is_successor=name not in _OF_HEADINGS)
 
     def title(self, title: str) -> bool:
         """Read a title, and return True if it calls the note obsolete.
@@ -243,16 +245,19 @@ class _Reader:
         lower = typed(text)
         if THIS_IS_DEAD.match(lower):
             self.statuses.append("obsolete")
-        if not _has_link(text):
-            return False
+        return _has_link(text) and any(self.named(text[start:], place) for start in starts(lower))
+
+    def named(self, text: str, place: Mapping[str, bool]) -> bool:
+        """Read a sentence that names a note and begins at the start of ``text``."""
+        signs, links = signed(text)
         for pattern, is_successor, is_place in SENTENCES:
-            match = pattern.match(lower)
+            match = pattern.match(signs)
             if match is None or not all(
                 place.get(name) for name, found in match.groupdict().items() if name != "links" and found
             ):
                 continue
-            links = text[slice(*match.span("links"))]
-            if self.succeeded(links, is_successor=is_successor, is_place=is_place):
+            named = text[_range_of(match, links)]
+            if self.succeeded(named, is_successor=is_successor, is_place=is_place):
                 return True
         return False
 
@@ -311,14 +316,30 @@ def _continued(text: str) -> str:
     return _ONLY_DEAD if is_dead else ""
 
 
+def _range_of(match: re.Match[str], links: Sequence[tuple[int, int]]) -> slice:
+    """Return the range, in the text as written, of the links that a pattern matched. ``links`` has the ranges
+    of all links in the text."""
+    first = match.string.count(LINK, 0, match.start("links"))
+    return slice(links[first][0], links[first + match["links"].count(LINK) - 1][1])
+
+
+def _linked(find: Callable[[str], re.Match[str] | None], text: str) -> str:
+    """Return the links in ``text`` that a pattern matches, as written; "" if it does not match."""
+    signs, links = signed(text)
+    match = find(signs)
+    return text[_range_of(match, links)] if match else ""
+
+
 def _has_link(text: str) -> bool:
     return "](" in text or "[[" in text
 
 
-def _section(heading: Heading, blocks: Sequence[Span], note: Note) -> list[Span]:
-    """Return the blocks directly below a heading."""
+def _section(heading: Heading, blocks: Sequence[Span], note: Note) -> Iterator[str]:
+    """Yield the texts of the blocks directly below a heading."""
     end = next((each.line for each in note.headings if each.line > heading.line), len(note.lines) + 1)
-    return [span for span in blocks if heading.line < span.start_line < end]
+    for span in blocks:
+        if heading.line < span.start_line < end:
+            yield _plain(span, note.lines)
 
 
 _REPLACED = re.compile(
@@ -330,7 +351,6 @@ _FIELD = re.compile(r"(?:[-*+] )?([A-Za-z][A-Za-z _-]{4,15}?)\s*::?\s+(\S.*)")
 _ONLY_DEAD = "Superseded. "
 _SUCCEEDED = {"deprecated", "superseded", "obsolete", "outdated", "replaced"}
 """Statuses after which *see [[New]]* names a successor."""
-_ONLY_LINKS = re.compile(rf"{LINKS}[.]?")
 _OF_HEADINGS = frozenset({"supersedes", "replaces", "obsoletes"})
 _TITLE_REMARK = re.compile(r"[(\[–—]\s*|\s-\s")
 
@@ -360,7 +380,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _links(text: str) -> list[Link]:
     links = []
-    for match in _LINK.finditer(text):
+    for match in WRITTEN_LINK.finditer(text):
         link = (
             wikilink(match[1], "wikilink", 1)
             if match[1]
@@ -379,7 +399,7 @@ def _struck(note: Note) -> tuple[Sequence[Sequence[int]], bool]:
     """Return the line ranges of the paragraphs that are struck out, and whether the whole note is struck
     out.
     """
-    if not any("~~" in line for line in note.lines):
+    if "~~" not in "\n".join(note.lines):
         return (), False
     texts = [span for span in note.spans if span.kind not in ("heading", "list", "break")]
     struck = [span for span in texts if _is_struck(span, note.lines)]

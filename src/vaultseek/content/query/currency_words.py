@@ -1,13 +1,19 @@
 """Words in nine languages that mark a note as no longer valid, and patterns for sentences with these words.
 
 A sentence has a subject (*this note*), a verb (*was replaced by*) and a link, in the order usual in its
-language. The patterns match the result of ``typed``.
+language. These parts have many spellings. ``signed`` therefore replaces each part by one character, its sign,
+and the patterns for sentences are short.
 """
 
 import re
+from collections.abc import Iterator
 
-_TYPED = str.maketrans("，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3000", ",.;:!?()[],'''   ")
-"""Punctuation and spaces, mapped to their ASCII equivalents."""
+LINK, NOTE, REPLACED, MOVED, DEAD, UNUSED = SIGNS = "\ue000\ue001\ue002\ue003\ue004\ue005"
+"""Signs of the parts of a sentence."""
+_TYPED = str.maketrans(
+    f"，。；：！？（）［］、’‘ʼ\u00a0\u202f\u3000{SIGNS}", f",.;:!?()[],'''   {' ' * len(SIGNS)}"
+)
+"""Punctuation and spaces, mapped to their ASCII equivalents; signs in the text itself become spaces."""
 
 
 def typed(text: str) -> str:
@@ -17,7 +23,6 @@ def typed(text: str) -> str:
     return lower if len(lower) == len(text) else ascii_signs
 
 
-LINK = r"(?:\[\[[^\[\]\n]+\]\]|\[[^\[\]\n]*\]\([^\n]*?\))"
 LINKS = rf"(?P<links>{LINK}(?:(?:,| and| und| et| y| e| en| &)+ {LINK})*)"
 
 # -- the subject
@@ -58,7 +63,7 @@ _THIS_NOTE = (
     rf"|(?:le contenu de |el contenido de |o conteúdo d|il contenuto di |de inhoud van )?(?:{_OTHER_NOTES}))"
 )
 _THIS = (
-    rf"(?:{_THIS_NOTE}(?: here)?|these (?:notes|pages|steps|instructions)|diese (?:notizen|seiten)"
+    rf"(?:{NOTE}(?: here)?|these (?:notes|pages|steps|instructions)|diese (?:notizen|seiten)"
     rf"|(?P<top>this(?: one)?|all (?:of )?this|everything here|dies|das(?: hier)?|alles hier|ceci|cela"
     "|esto|isto|questo|dit))"
 )
@@ -67,10 +72,11 @@ _ADVERB = (
     "(?:now|since|later|meanwhile|already|been|jetzt|nun|inzwischen|mittlerweile|schon|bereits|worden"
     "|désormais|maintenant|depuis|ahora|ya|agora|já|ora|ormai|nu|inmiddels|al)"
 )
-_IS = (
-    "(?:(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|quedó|ficou"
-    f"|ha sido|se ha|foi|é|è(?: stat[oa])?|si è|werd|wordt) )?(?:{_ADVERB} )*"
+_BE = (
+    "(?:is|are|was|were|has|have|had|got|ist|sind|wurden?|wird|est|a été|s'est|está|es|fue|quedó|ficou"
+    "|ha sido|se ha|foi|é|è(?: stat[oa])?|si è|werd|wordt)"
 )
+_IS = f"(?:{_BE} )?(?:{_ADVERB} )*"
 
 _NOUN = (
     f"(?:{_NOTE}|{_NOTIZ}|fiche|contenu|nota|página|documento|contenido|conteúdo|pagina|contenuto|notitie"
@@ -85,12 +91,13 @@ _OLD = (
 # -- what became of it
 
 _ON = (
-    r"(?:on|in|since|as of|am|im|seit|le|en|depuis|el|em|desde|il|nel|dal|op|sinds) (?:[^][.;\n]"
+    rf"(?:on|in|since|as of|am|im|seit|le|en|depuis|el|em|desde|il|nel|dal|op|sinds) (?:[^][{SIGNS}.;\n]"
     r"|(?<=[0-9])\.){1,24}?"
 )
-_DAY = "(?: (?:on|as of|am|le|el|em|il|op) [^][.;\n]{0,18}[0-9]{2,4})?"
-_SINCE = r"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][.;:,\n]{1,18})?"
-_LEAD = "(?:(?:since|as of|seit|depuis|desde|dal|sinds) [^][.;\n]{1,18}?,? )?"
+_DAY = f"(?: (?:on|as of|am|le|el|em|il|op) [^][{SIGNS}.;\\n]{{0,18}}[0-9]{{2,4}})?"
+_SINCE = rf"(?: (?:since|as of|seit|ab|depuis|desde|dal|sinds) [^][{SIGNS}.;:,\n]{{1,18}})?"
+_FROM = "(?:since|as of|seit|depuis|desde|dal|sinds)"
+_LEAD = rf"(?:{_FROM} [^][{SIGNS}.;\n]{{1,18}}?,? )?"
 _WHEN = rf"(?:,? {_ON}|,? \(?[0-9][0-9./-]{{3,10}}\)?,?)?"
 """Pattern for an optional date such as *On 2025-04-01*."""
 _GIVEN_UP = (
@@ -98,15 +105,16 @@ _GIVEN_UP = (
     "|archived|ersetzt|abgelöst|eingestellt|remplacée?|abandonnée?|sustituid[oa]|reemplazad[oa]|abandonad[oa]"
     "|substituíd[oa]|sostituit[oa]|abbandonat[oa]|vervangen)"
 )
-REPLACED_BY = (
+_REPLACED_BY = (
     f"(?:(?:superseded|superceded|replaced|obsoleted|succeeded){_WHEN} by|replaced{_WHEN} with"
     f"|{_GIVEN_UP}{_WHEN} (?:in favou?r of|zugunsten von|au profit de|en favor de|em favor de|a favore di"
     f"|ten gunste van)|(?:ersetzt|überholt|abgelöst){_WHEN} (?:durch|von)|remplacée?{_WHEN} par"
     f"|sustituid[oa]{_WHEN} por|reemplazad[oa]{_WHEN} por|substituíd[oa]{_WHEN} por"
     f"|sostituit[oa]{_WHEN} (?:da|con)|vervangen{_WHEN} door)"
 )
+_MOVED = f"(?:{MOVED}|moved:)"
 _MOVED_TO = (
-    f"(?:(?:moved|merged|folded|relocated|migrated|transferred|split){_WHEN} (?:in)?to|moved(?: here)?:"
+    f"(?:(?:moved|merged|folded|relocated|migrated|transferred|split){_WHEN} (?:in)?to|moved here:"
     "|(?:now )?lives (?:now )?(?:at|in)|continued in|(?:renamed|rewritten|reworked) (?:to|as|in)"
     "|can now be found (?:at|in)|found a new home (?:at|in)"
     f"|(?:verschoben|umgezogen|verlegt|ausgelagert|übertragen){_WHEN} (?:nach|in)|umgezogen:|umgezogen zu"
@@ -126,9 +134,12 @@ _STALE = (
     "(?:valid|current|maintained|in use|up[ -]to[ -]date|applicable|accurate|true|right|correct|relevant|used"
     "|supported|in force|in effect)"
 )
-DEAD = (
-    "(?:deprecated|obsolete|outdated|out[ -]of[ -]date|superseded|superceded"
-    f"|no longer (?:{_STALE}|applies|holds)|not {_STALE} any ?(?:more|longer)|veraltet|überholt|obsolet"
+_ONE_WORD = "deprecated|obsolete|outdated|superseded|superceded|veraltet|überholt"
+"""Words that are also parts of other phrases."""
+_DEAD = f"(?:{DEAD}|{_ONE_WORD})"
+_NO_LONGER_VALID = (
+    "(?:out[ -]of[ -]date"
+    f"|no longer (?:{_STALE}|applies|holds)|not {_STALE} any ?(?:more|longer)|obsolet"
     "|ungültig|hinfällig|außer kraft|nicht (?:mehr|länger) (?:gültig|aktuell|gepflegt|richtig|korrekt"
     "|zutreffend|relevant|in gebrauch|maßgeblich)|(?:gilt|stimmt) (?:so )?nicht mehr|trifft nicht mehr zu"
     "|obsol[eè]te|périmée?|dépassée?|caduque|caduc|(?:n'est )?plus (?:valable|valide|à jour|d'actualité"
@@ -141,26 +152,28 @@ DEAD = (
     "|niet (?:meer|langer) (?:geldig|actueel|juist|correct|van toepassing|in gebruik)"
     "|geldt niet (?:meer|langer)|klopt niet meer)"
 )
+_UNSPACED = "[\u3040-\u9fff]"
 _UNSPACED_DEAD = (
     "(?:已?经?(?:过时|過時|过期|废弃|廢棄|弃用|棄用|作废|作廢|失效|停用|废止|淘汰)了?"
     "|不再(?:有效|适用|適用|使用|维护|更新|正确)|(?:すでに|既に|もう)?(?:廃止|非推奨|無効|旧版))"
 )
-_GONE = (
-    f"(?:{DEAD}|retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?"
-    "|retirad[oa]|ritirat[oa]|ingetrokken)"
+_GONE_WORDS = (
+    "retired|withdrawn|discontinued|abandoned|archived|dead|eingestellt|zurückgezogen|retirée?|retirad[oa]"
+    "|ritirat[oa]|ingetrokken"
 )
-"""Pattern for words that may describe the subject of a note rather than the note itself. They count only in a
-sentence about *this note*."""
-_UNUSED = (
-    f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:this(?: {_NOTE})?"
-    r"|it)(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
+"""Words that may describe the subject of a note rather than the note itself. They count only in a sentence
+about *this note*."""
+_GONE = f"(?:{_DEAD}|{_GONE_WORDS})"
+_DO_NOT_USE = (
+    f"(?:(?:please )?(?:do not|don't|never) (?:use|follow|rely on|trust) (?:{NOTE}|this|it)"
+    r"(?: any ?(?:more|longer))?(?=\W)|(?:please )?(?:do not|don't) (?:use|follow) any ?(?:more|longer)"
     r"|(?:please )?no longer (?:use|follow)(?: this| it)?(?=\W)"
-    f"|(?:bitte )?(?:(?:{_GERMAN_NOTE}|das|dies) )?(?:bitte )?nicht mehr (?:verwenden|benutzen|nutzen"
-    f"|befolgen|anwenden)|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {_FRENCH_NOTE}| ceci)?"
-    f"|no (?:usar|uses|utilizar|utilices|seguir)(?: {_SPANISH_NOTE}| esto)? más(?: {_SPANISH_NOTE}| esto)?"
-    f"|não (?:usar|use|utilizar|utilize)(?: {_PORTUGUESE_NOTE}| isto)? mais(?: {_PORTUGUESE_NOTE})?"
-    f"|non (?:usare|utilizzare|seguire) più(?: {_ITALIAN_NOTE}| questo)?"
-    f"|(?:(?:{_DUTCH_NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{_DUTCH_NOTE}|dit) niet meer)"
+    f"|(?:bitte )?(?:(?:{NOTE}|das|dies) )?(?:bitte )?nicht mehr (?:verwenden|benutzen|nutzen"
+    f"|befolgen|anwenden)|(?:ne plus (?:utiliser|suivre)|n'utilise[rz]? plus)(?: {NOTE}| ceci)?"
+    f"|no (?:usar|uses|utilizar|utilices|seguir)(?: {NOTE}| esto)? más(?: {NOTE}| esto)?"
+    f"|não (?:usar|use|utilizar|utilize)(?: {NOTE}| isto)? mais(?: {NOTE})?"
+    f"|non (?:usare|utilizzare|seguire) più(?: {NOTE}| questo)?"
+    f"|(?:(?:{NOTE}|dit) )?niet meer (?:gebruiken|volgen)|gebruik (?:{NOTE}|dit) niet meer)"
 )
 """Pattern for *Do not use this any more*."""
 
@@ -188,15 +201,15 @@ _INSTEAD_OF = (
 _VERSION = (
     "(?:(?:the |its )(?:successor|replacement) is|(?:der|ihr|sein) nachfolger ist"
     f"|(?:the |its |a )?(?:current|new|newer|latest|up-to-date|replacement)(?: (?:{_NOTE}|one))?(?: is| lives"
-    "| can be found| is found)(?: now)?(?: at| in| here:)?"
+    f"| can be found| is found| {MOVED})(?: now)?(?: at| in| here:)?"
     f"|(?:die |der |das )?(?:aktuelle|neue|gültige|neueste)[rs]? {_NOTIZ} (?:ist|steht|liegt"
-    "|findet sich)(?: jetzt| nun)?(?: in| unter| bei)?|(?:la |le )?(?:nouvelle |dernière )?(?:version|note"
-    "|page|fiche)(?: actuelle| à jour| en vigueur)? (?:est|se trouve)(?: dans)?"
+    f"|findet sich|{MOVED})(?: jetzt| nun)?(?: in| unter| bei)?|(?:la |le )?(?:nouvelle |dernière )?"
+    "(?:version|note|page|fiche)(?: actuelle| à jour| en vigueur)? (?:est|se trouve)(?: dans)?"
     "|(?:la )?(?:nueva |última )?(?:versión|nota)(?: actual| vigente| actualizada| nueva)? (?:es|está en"
     "|se encuentra en)|(?:a )?(?:nova |última )?(?:versão|nota)(?: atual| vigente| atualizada)? (?:é|está em"
     "|fica em|encontra-se em)|(?:la )?(?:nuova )?(?:versione|nota)(?: attuale| aggiornata| corrente"
-    "| nuova)? (?:è|si trova)(?: in)?|(?:de )?(?:huidige|nieuwe|actuele|laatste) (?:versie|notitie) (?:is"
-    "|staat)(?: nu)?(?: in)?)"
+    f"| nuova)? (?:è|si trova|{MOVED})(?: in)?|(?:de )?(?:huidige|nieuwe|actuele|laatste)"
+    f" (?:versie|notitie) (?:is|staat|{MOVED})(?: nu)?(?: in)?)"
 )
 """Pattern for *The current version is*."""
 _NEW_VERSION = (
@@ -205,29 +218,35 @@ _NEW_VERSION = (
 )
 _ELSE = (
     f"(?:(?:{_INSTEAD},? )?{_SEE}(?: {_INSTEAD})?|{_INSTEAD}(?: {_HOLDS})?|es gilt(?: {_INSTEAD})?"
-    f"|{_IS}{REPLACED_BY}|{_IS}{_MOVED_TO}|{_VERSION}|{_NEW_VERSION}|→):?"
+    f"|{_IS}{REPLACED}|{_IS}{_MOVED}|{_VERSION}|{_NEW_VERSION}|→):?"
 )
 _GAP = (
     r"[\s,.;:!(—–-]{1,6}+(?:(?:and|but|so|und|et|y|e|en|please|bitte|por favor|now|it (?:is|was)"
     "|sie (?:ist|wurde)|it (?:has )?been) )?"
 )
 _STOP = (
-    f"(?: {_INSTEAD}(?: of this {_NOTE})?| for (?:the|a) (?:current|new|newer|latest) (?:one|state"
+    f"(?: {_INSTEAD}(?: of {NOTE})?| for (?:the|a) (?:current|new|newer|latest) (?:one|state"
     rf"|instructions|{_NOTE}))?\s*(?:[.!;)]|\n|$)"
 )
 _END = r"(?=\s*(?:[].!;—–()]|\n|$|- ))"
 _OBJECT = (
     r"(?![\w'-])(?!\s+(?!(?:in|on|since|as|because|which|and|for|from|with|after|completely|entirely|fully"
     "|now|instead|seit|am|ab|im|vom|weil|da|und|vollständig|depuis|le|en|dès|car|parce|et|qui|desde|el|em|y|e"
-    r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)\w)"
+    r"|porque|que|da|dal|dopo|il|perché|sinds|op|per|omdat)\b)[\w{SIGNS}])"
 )
 """Pattern for the end of a grammatical object. It does not match in *replaces [[Anna]]'s talk* and *replaces
 [[Anna]] at the door*."""
-_SIGN = (
-    r"\(?(?:(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important"
-    r"|danger|hinweis|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+){0,3}"
+_LABEL = (
+    "(?:note|update|status|deprecated|obsolete|outdated|moved|archived|warning|caution|important|danger|hinweis"
+    r"|achtung|wichtig|veraltet|attention|atención|atenção|attenzione|let op)[:.!]*\s+"
 )
-_DONE = "(?:ersetzt|abgelöst|überholt|verschoben|verlegt|umgezogen|ausgelagert|überführt|übertragen)"
+"""Pattern for a word that may precede a sentence, as in *Update: this note was replaced by [[New]]*."""
+_LABELS = 3
+"""Maximum number of labels before a sentence."""
+_DONE = (
+    f"(?:[{REPLACED}{MOVED}]|ersetzt|abgelöst|überholt|verschoben|verlegt|umgezogen|ausgelagert|überführt"
+    "|übertragen)"
+)
 _CHINESE_NOTE = "(?:本|此|这|該|该)篇?(?:笔记|页面|页|文档|文件|文章|文|指南|流程|条目)"
 _CHINESE = rf"(?:(?:{_CHINESE_NOTE}|(?P<top>此处|这里)) ?)?(?:内容)?(?:已|已经|现|现已)? ?"
 _CHINESE_SEE = (
@@ -237,12 +256,15 @@ _CHINESE_SEE = (
 _THIS_JAPANESE = "(?:この|本)(?:ノート|ページ|文書|メモ|記事|手順書|手順|資料|内容) ?"
 _JAPANESE = f"(?:{_THIS_JAPANESE})?は?,? ?"
 _JAPANESE_SEE = "(?:を(?:ご)?参照|を見|をご覧|を使|をお使い|を利用|を確認|をお読み|に従|へ|が最新)"
+_GERMANIC_HAVE = "(?:ich habe|wir haben|ik heb|we hebben)"
+_ROMANCE_HAVE = "(?:j'ai|nous avons|on a|he|hemos|ho|abbiamo)"
+_I_MOVED = "(?:movi|mudei|transferi|substituí|movemos)"
 SENTENCES = tuple(
-    (re.compile(_SIGN + pattern), is_successor, is_place)
+    (re.compile(pattern), is_successor, is_place)
     for pattern, is_successor, is_place in (
-        (rf"{_LEAD}{_THIS} {_IS}{REPLACED_BY}:? {LINKS}{_OBJECT}", True, False),
-        (rf"(?P<top>{_NOUN}) {_IS}(?:{REPLACED_BY}|{_MOVED_TO}):? {LINKS}{_STOP}", True, True),
-        (rf"{_THIS} {_IS}{_MOVED_TO}:? {LINKS}{_OBJECT}", True, True),
+        (rf"{_LEAD}{_THIS} {_IS}{REPLACED}:? {LINKS}{_OBJECT}", True, False),
+        (rf"(?P<top>{_NOUN}) {_IS}(?:{REPLACED}|{_MOVED}):? {LINKS}{_STOP}", True, True),
+        (rf"{_THIS} {_IS}{_MOVED}:? {LINKS}{_OBJECT}", True, True),
         (
             f"{_THIS} {_IS}(?:{_ON} )?(?:durch|von|nach|in|door|naar) {LINKS} (?:{_ADVERB} )*(?:{_DONE}"
             "|vervangen|verplaatst|verhuisd)",
@@ -250,17 +272,17 @@ SENTENCES = tuple(
             False,
         ),
         (rf"{_THIS} {_IS}{_GONE}{_SINCE}{_GAP}{_ELSE} {LINKS}{_STOP}", True, False),
-        (rf"{_THIS} {_IS}{DEAD}{_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
-        (rf"(?P<top>{_UNUSED}|{DEAD}){_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
-        (rf"(?:please |bitte )?{_SEE} {LINKS} {_INSTEAD_OF} {_THIS_NOTE}", True, False),
+        (rf"{_THIS} {_IS}{_DEAD}{_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
+        (rf"(?P<top>{UNUSED}|{_DEAD}){_GAP}{_BEFORE_VERB}{LINKS} (?:{_VERB}|{_REPLACES_IT})", True, False),
+        (rf"(?:please |bitte )?{_SEE} {LINKS} {_INSTEAD_OF} {NOTE}", True, False),
         (
             f"(?P<top>(?:please )?{_SEE}) {LINKS}(?: {_INSTEAD})?[,;.:—–-]+ (?:as |since "
-            f"|because )?(?:{_THIS_NOTE}|this(?: one)?|it) {_IS}{DEAD}{_END}",
+            f"|because )?(?:{NOTE}|this(?: one)?|it) {_IS}{_DEAD}{_END}",
             True,
             False,
         ),
         (
-            rf"(?P<top>(?:{_NOUN} )?{_IS}{DEAD}{_SINCE}|{_OLD}|{_UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}",
+            rf"(?P<top>(?:{_NOUN} )?{_IS}{_DEAD}{_SINCE}|{_OLD}|{UNUSED}){_GAP}{_ELSE} {LINKS}{_STOP}",
             True,
             False,
         ),
@@ -270,7 +292,7 @@ SENTENCES = tuple(
             False,
         ),
         (
-            f"(?P<first>{DEAD}|{_UNSPACED_DEAD}|{_NEW_VERSION.removesuffix(':')}): (?P<links>{LINK})[.!]?$",
+            f"(?P<first>{_DEAD}|{_UNSPACED_DEAD}|{_NEW_VERSION.removesuffix(':')}): (?P<links>{LINK})[.!]?$",
             True,
             False,
         ),
@@ -281,27 +303,27 @@ SENTENCES = tuple(
             True,
         ),
         (
-            f"(?:ich habe|wir haben|ik heb|we hebben) {_THIS} (?:{_ADVERB} )*(?:durch|nach|in|door"
+            f"{_GERMANIC_HAVE} {_THIS} (?:{_ADVERB} )*(?:durch|nach|in|door"
             f"|naar) {LINKS} (?:{_DONE}|vervangen|verplaatst)",
             True,
             True,
         ),
         (
-            "(?:j'ai|nous avons|on a|he|hemos|ho|abbiamo) (?:déplacé|transféré|remplacé|fusionné|movido"
+            f"{_ROMANCE_HAVE} (?:déplacé|transféré|remplacé|fusionné|movido"
             f"|trasladado|sustituido|reemplazado|spostato|trasferito|sostituito) {_THIS} (?:vers|dans|par"
             f"|avec|a|al|por|in|con) {LINKS}{_OBJECT}",
             True,
             True,
         ),
-        (rf"(?:movi|mudei|transferi|substituí|movemos) {_THIS} (?:para|por) {LINKS}{_OBJECT}", True, True),
+        (rf"{_I_MOVED} {_THIS} (?:para|por) {LINKS}{_OBJECT}", True, True),
         (
             rf"{LINKS} (?:now |has |jetzt )?(?:{_REPLACES}|replaced|superseded) {_THIS}(?=\s*(?:[.,;!)]"
             rf"|\n|$))",
             True,
             False,
         ),
-        (rf"{_LEAD}{REPLACED_BY}:?\s+{LINKS}{_DAY}{_END}", True, False),
-        (rf"(?P<bare>{_IS}{_MOVED_TO}):? {LINKS}\s*[.!)]*\s*$", True, True),
+        (rf"{_LEAD}{REPLACED}:?\s+{LINKS}{_DAY}{_END}", True, False),
+        (rf"(?P<bare>{_IS}{_MOVED}):? {LINKS}\s*[.!)]*\s*$", True, True),
         (
             f"{_CHINESE}(?:移至|移到|移动到|移動到|迁移到|迁移至|迁至|搬到|转移到|合并到|合并至"
             f"|并入) ?:? ?{LINKS}",
@@ -312,19 +334,20 @@ SENTENCES = tuple(
         (rf"{_CHINESE}{_UNSPACED_DEAD}[,.;: ]*{_CHINESE_SEE} ?:? ?{LINKS}", True, False),
         (rf"{_CHINESE}{_UNSPACED_DEAD}[,.;: ]*(?:请)?以 ?{LINKS} ?为准", True, False),
         (
-            rf"(?P<top>请勿再使用|不要再使用|请不要再使用)[^\[\n]{{0,6}}[,.;: ]*{_CHINESE_SEE} ?:? ?{LINKS}",
+            rf"(?P<top>请勿再使用|不要再使用|请不要再使用)[^\[{LINK}\n]{{0,6}}[,.;: ]*"
+            f"{_CHINESE_SEE} ?:? ?{LINKS}",
             True,
             False,
         ),
         (
             f"{_THIS_JAPANESE}は(?:すでに|既に|もう|現在)?(?:古|廃止|非推奨|無効|使われて|使用され"
-            rf"|最新では)[^\[\n]{{0,14}}{LINKS} ?{_JAPANESE_SEE}",
+            rf"|最新では)[^\[{LINK}\n]{{0,14}}{LINKS} ?{_JAPANESE_SEE}",
             True,
             False,
         ),
         (
             "(?P<top>(?:すでに|既に)?(?:古い|廃止|非推奨|無効|旧版|使用しないで"
-            rf"|使わないで)[^\[\n]{{0,10}}[:.,(]) ?(?:代わりに ?)?{LINKS} ?{_JAPANESE_SEE}",
+            rf"|使わないで)[^\[{LINK}\n]{{0,10}}[:.,(]) ?(?:代わりに ?)?{LINKS} ?{_JAPANESE_SEE}",
             True,
             False,
         ),
@@ -351,12 +374,58 @@ _SUBJECT = (
     f"|dieses (?:dokument|verfahren)|{_OTHER_NOTES})"
 )
 _UNSPACED_SUBJECT = f"(?:(?:本|此|该)(?:笔记|页面|页|文档|文件|文)|{_THIS_JAPANESE}は)"
+_ANY_DEAD = f"(?:{_NO_LONGER_VALID}|{_ONE_WORD}|{_UNSPACED_DEAD})"
+_LABELLED = rf"\(?(?:{_LABEL}){{0,{_LABELS}}}"
 THIS_IS_DEAD = re.compile(
-    rf"{_SIGN}(?:{_SUBJECT} {_IS}{_GONE}\s*(?:[.!;]|$)"
+    rf"{_LABELLED}(?:{_SUBJECT} {_IS}(?:{_NO_LONGER_VALID}|{_ONE_WORD}|{_GONE_WORDS})\s*(?:[.!;]|$)"
     rf"|{_UNSPACED_SUBJECT} ?{_UNSPACED_DEAD}[^,\[\n]{{0,8}}(?:[.!;]|$))"
 )
-_ANY_DEAD = f"(?:{DEAD}|{_UNSPACED_DEAD})"
-ONLY_DEAD = re.compile(rf"{_SIGN}{_ANY_DEAD}\W*")
+ONLY_DEAD = re.compile(rf"{_LABELLED}{_ANY_DEAD}\W*")
 DEAD_TITLE = re.compile(rf"\W*+({_ANY_DEAD})(?:\W*|\s*[:\])].*)|.+[(\[]({_ANY_DEAD})[)\]]")
 POINTER = re.compile(rf"(?:{_ELSE} )?{LINKS}{_STOP}")
-BY_HEADING = re.compile(REPLACED_BY)
+ONLY_LINKS = re.compile(rf"{LINKS}[.]?")
+BY_HEADING = re.compile(_REPLACED_BY)
+
+# -- signs
+
+WRITTEN_LINK = re.compile(
+    r"\[\[([^\[\]\n]+)\]\]|\[([^\[\]\n]*)\]\((<[^<>\n]+>|[^()\s]+(?:\([^()\s]*\)[^()\s]*)*)[^()\n]*\)"
+)
+_NOTES = re.compile(rf"(?<!\w){_THIS_NOTE}(?!\w)")
+_PHRASES = re.compile(
+    rf"(?<!\w)(?:({_REPLACED_BY})|({_MOVED_TO})|({_NO_LONGER_VALID})|({_DO_NOT_USE}))(?!\w)"
+)
+
+
+def signed(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return ``typed(text)`` with signs for the parts of sentences, and the ranges of the links in
+    ``text``.
+    """
+    lower = typed(text)
+    links = [match.span() for match in WRITTEN_LINK.finditer(lower)]
+    noted = _NOTES.sub(NOTE, WRITTEN_LINK.sub(LINK, lower))
+    return _PHRASES.sub(lambda match: SIGNS[1 + (match.lastindex or 0)], noted), links
+
+
+_LABEL_AT = re.compile(_LABEL)
+_OPENING = re.compile(
+    rf"(?:{_FROM}|{_THIS}|{_BE}|{_ADVERB}|{_NOUN}|(?:please |bitte )?{_SEE}|i|we|{_GERMANIC_HAVE}"
+    rf"|{_ROMANCE_HAVE}|{_I_MOVED}|(?:please )?(?:do not|don't|never)|no|não) |i've|we've|{_OLD}"
+    rf"|{_NEW_VERSION}|{_ONE_WORD}|{_GONE_WORDS}|moved|replaced|supersedes|obsoletes|{_UNSPACED}"
+    rf"|\[.*(?:{_REPLACES}|replaced|superseded|{_UNSPACED})"
+)
+"""Pattern for the beginning of a sentence that does not begin with a phrase that has a sign."""
+
+
+def starts(lower: str) -> Iterator[int]:
+    """Yield the positions at which a sentence may begin in a text from ``typed``: after labels such as
+    *Update:*, and before them, because they may be part of the sentence.
+
+    Few texts have one, and finding it is faster than trying ``SENTENCES``.
+    """
+    places = [int(lower.startswith("("))]
+    while len(places) <= _LABELS and (label := _LABEL_AT.match(lower, places[0])):
+        places.insert(0, label.end())
+    for place in places:
+        if any(pattern.match(lower, place) for pattern in (_OPENING, _NOTES, _PHRASES)):
+            yield place
