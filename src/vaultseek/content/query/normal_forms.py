@@ -39,9 +39,9 @@ CHAIN_LINKS = 4
 ``GTX 1080`` in ``GTX 1080 Ti``."""
 MOST_DIGITS = 20
 """Maximum number of digits in one number. Longer sequences of digits and separators are rows of numbers."""
-CACHED_TEXTS = 1024
-"""Number of texts whose normal forms are cached. The forms are needed twice: for the ledger, and then for the
-keyword index."""
+CACHED_TEXTS = 4096
+"""Number of texts whose normal forms are cached. The forms are needed twice: for the ledger and then, after a
+batch of notes, for the keyword index."""
 
 _HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:#×][^\W_]++)+")
