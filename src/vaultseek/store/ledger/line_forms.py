@@ -12,6 +12,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from vaultseek.base.model import Chunk, Link, Note
@@ -131,9 +132,6 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
     """Return the numbers that represent the forms of a note's ``names``, properties, headings, first and last
     lines, and first sentences."""
     links = links_by_line(note.links)
-    forms = [form_of(name) for name in names]
-    forms += [property_form(name, value) for name, value in note.frontmatter.items()]
-    forms += [form_of(heading.shown) for heading in note.headings[:NOTE_HEADINGS]]
     first: list[tuple[str, Sequence[Link]]] = []
     for chunk in chunks:
         if len(first) >= FIRST_LINES:
@@ -141,10 +139,13 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
         first += (each for each in lines_with_links(chunk, links) if each[0])
     last = [each for chunk in chunks[-1:] for each in lines_with_links(chunk, links) if each[0]]
     lines = [*first[:FIRST_LINES], *last[-LAST_LINES:]]
-    forms += [form_of(line, links) for line, links in lines]
-    parts = ([*sentences(*line)] for line in lines)
-    several = [part for of_line in parts if len(of_line) > 1 for part in of_line]
-    forms += [form_of(part, links) for part, links in several[:FIRST_LINES]]
+    parts = ([*sentences(*line)] for line in lines if SENTENCE.search(line[0]))
+    several = (part for of_line in parts if len(of_line) > 1 for part in of_line)
+    lines += list(islice(several, FIRST_LINES))
+    headings = (heading.shown for heading in note.headings[:NOTE_HEADINGS])
+    plain = {*names, *headings, *(line for line, links in lines if not links)}
+    forms = [property_form(name, value) for name, value in note.frontmatter.items()]
+    forms += [*map(form_of, plain), *(form_of(line, links) for line, links in lines if links)]
     return {number for form in forms if form is not None for number in form.rows()}
 
 
