@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
 from vaultseek.base.text import typed_apostrophes
@@ -19,81 +17,30 @@ from vaultseek.store.keyword.analysis import (
     analyzer_of,
     fold_compound,
     is_unspaced,
-    is_word,
     token_pattern,
 )
 from vaultseek.store.keyword.query_terms import QueryAnalyzer
 
 CACHED_TOKENS = 20_000
 """Number of tokens per language whose spans are cached."""
-
-SAME_CHARS, SHORT_CHARS = 2, 5
-"""Number of first letters that no stemmer changes, and maximum length of words whose second letter may
-change, such as *dying*."""
 CACHED_TEXTS = 2048
-"""Number of texts, mostly passages, whose tokens are cached."""
+"""Number of texts whose tokens are cached: words and, for terms in other alphabets, whole passages."""
+SAME_CHARS = 2
+"""Number of first letters that no stemmer changes."""
+ENGLISH_CHARS, ENDING_CHARS = 1, 3
+"""Maximum number of last letters of an English stem, and of a stem in another language, that its words do not
+have."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that are not combining marks but may compose with the preceding character: Hangul vowels and
 final consonants, and the voicing marks of half-width kana."""
+_JOINT = re.compile("(?<=.)[^a-z0-9]")
+_FOLDED = re.compile("[^\x00-\x7f\xa0\xab\xb7\xbb\u2010-\u2027\u2030-\u205e\u20ac\u2190-\u21ff\u2500-\u27bf]")
+"""Characters that may be letters with an accent or ligatures, which are analysed without it."""
 Analyzers = tuple[Analyzer, ...]
 
 
 Span = tuple[int, int, str]
 """A range of characters and its term."""
-
-
-class _DistinctTokens(NamedTuple):
-    """The distinct tokens in a text: ``all`` of them, and ``by_initial``.
-
-    The initial is the first letter, in lower case, of an ASCII word; it is "" for other tokens.
-    """
-
-    all: frozenset[str]
-    by_initial: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, tokens: Iterable[str]) -> _DistinctTokens:
-        distinct, by_initial = frozenset(tokens), defaultdict(list)
-        for token in distinct:
-            by_initial[token[0].lower() if token.isascii() and is_word(token) else ""].append(token)
-        return cls(distinct, by_initial)
-
-
-class _Tokens:
-    """Known tokens with the spans of their terms, and the known tokens that contain each term.
-
-    Most tokens in a text contain no query term. Looking up the tokens for each term is therefore much faster
-    than checking the terms of each token.
-    """
-
-    def __init__(self, analyzers: Analyzers) -> None:
-        self._analyzers = analyzers
-        self._spans: dict[str, tuple[Span, ...]] = {}
-        self._with_term: defaultdict[str, set[str]] = defaultdict(set)
-
-    def __len__(self) -> int:
-        return len(self._spans)
-
-    def with_terms(self, terms: Collection[str], tokens: _DistinctTokens) -> dict[str, list[Span]]:
-        """Return those ``tokens`` that contain one of the ``terms``, with the spans of these terms."""
-        beginnings = tuple({term.partition("~")[0][:SAME_CHARS] for term in terms})
-        for initial in {"", *(term[0] for term in terms)}:
-            for token in tokens.by_initial.get(initial, ()):
-                # Finding the stem of a token takes a hundred times as long as this comparison.
-                if token not in self._spans and (
-                    not initial or len(token) <= SHORT_CHARS or token.lower().startswith(beginnings)
-                ):
-                    self._add(token)
-        matching = {
-            token for term in terms if term in self._with_term for token in self._with_term[term] & tokens.all
-        }
-        return {token: [span for span in self._spans[token] if span[2] in terms] for token in matching}
-
-    def _add(self, token: str) -> None:
-        spans = dict.fromkeys(span for analyzer in self._analyzers for span in _spans_in(token, analyzer))
-        for _, _, term in spans:
-            self._with_term[term].add(token)
-        self._spans[token] = tuple(spans)
 
 
 class SpanFinder:
@@ -105,7 +52,7 @@ class SpanFinder:
     def __init__(self, analyzer: QueryAnalyzer, rules: LanguageRules) -> None:
         self.analyzer = analyzer
         self._rules = rules
-        self._tokens: dict[Analyzers, _Tokens] = {}
+        self._known: dict[Analyzers, dict[str, list[Span]]] = {}
 
     def spans(self, text: str, terms: Collection[str], own: str | None = None) -> list[Span]:
         """Return the spans of the given ``terms`` in ``text``; the spans of a compound and of its parts
@@ -114,33 +61,93 @@ class SpanFinder:
         ``own`` is the language of the note that contains the text: "" if it is unclear, None if the note is
         unknown.
         """
-        normalized, origins, places, tokens = _tokenized(text)
-        matching = self._tokens_of(own).with_terms(terms, tokens)
-        spans = [
-            (start + first, start + last, term)
-            for start, token in (places if matching else ())
-            if token in matching
-            for first, last, term in matching[token]
-        ]
+        text, analyzers = typed_apostrophes(text), self._analyzers_of(own)
+        known = self._known.setdefault(analyzers, {})
+        spans: list[Span] = []
+        for start, end in _candidates(text, _beginnings(tuple(terms))):
+            origins, tokens = _tokenized(text[start:end])
+            for place, token in tokens:
+                if token not in known:
+                    if len(known) > CACHED_TOKENS:
+                        known.clear()
+                    found = (span for each in analyzers for span in _spans_in(token, each))
+                    known[token] = [*dict.fromkeys(found)]
+                for low, high, term in known[token]:
+                    if term in terms:
+                        spans.append((*_written(place + low, place + high, start, origins), term))
         if any(term[0] == MARK or term[0].isdecimal() for term in terms):
+            normalized, origins = _normalize(text)
             spans += (
-                (form.start, form.end, term)
+                (*_written(form.start, form.end, 0, origins), term)
                 for form in normal_forms(normalized)
                 for term in form.others
                 if term in terms
             )
-        if not origins:
-            return spans
-        return [(origins[start][0], origins[end - 1][1], term) for start, end, term in spans]
+        return spans
 
-    def _tokens_of(self, own: str | None) -> _Tokens:
+    def _analyzers_of(self, own: str | None) -> Analyzers:
         analyzers = self.analyzer.analyzers
-        if own is not None and len(analyzers) > 1:
-            analyzers = (analyzer_of(self._rules.language_of(own)),)
-        tokens = self._tokens.get(analyzers)
-        if tokens is None or len(tokens) > CACHED_TOKENS:
-            tokens = self._tokens[analyzers] = _Tokens(analyzers)
-        return tokens
+        if own is None or len(analyzers) == 1:
+            return analyzers
+        return (analyzer_of(self._rules.language_of(own)),)
+
+
+@lru_cache(maxsize=64)
+def _beginnings(terms: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return strings in lower case, of which each ASCII word with one of the ``terms`` contains at least one.
+
+    Returns None if a term has other letters, because stemmers may change the first letters of such words.
+    """
+    words = [term for term in terms if term[0] != MARK]  # the others are found by their normal forms
+    if not all(map(str.isascii, words)):
+        return None
+    beginnings = set()
+    for term in words:
+        word, is_marked, _ = term.partition("~")
+        if not word.isalpha():
+            word = _JOINT.split(word, maxsplit=1)[0][:SAME_CHARS]
+        ending = ENDING_CHARS if is_marked else ENGLISH_CHARS
+        beginnings.add(word[: max(SAME_CHARS, len(word) - ending)])
+        if word.endswith("ie"):  # the stem of dying is die
+            beginnings.add(f"{word[:-2]}y")
+    return tuple(each for each in beginnings if not any(other in each for other in beginnings - {each}))
+
+
+def _candidates(text: str, beginnings: tuple[str, ...] | None) -> list[tuple[int, int]]:
+    """Return the ranges of those words, with the signs around them, that may have a term with one of the
+    ``beginnings``; the whole text if ``beginnings`` is None.
+
+    Most words have none, and finding the others takes a hundredth of the time of analysing all.
+    """
+    lower = text.lower()
+    if beginnings is None or len(lower) != len(text):
+        return [(0, len(text))]
+    places = {at for each in beginnings for at in _all_places(lower, each)}
+    if not text.isascii():
+        places.update(match.start() for match in _FOLDED.finditer(text))
+    ranges: list[tuple[int, int]] = []
+    end = 0
+    for at in sorted(places):
+        if at >= end:
+            start = max(text.rfind(" ", end, at), text.rfind("\n", end, at), end - 1) + 1
+            ends = (text.find(" ", at), text.find("\n", at))
+            end = min((each for each in ends if each >= 0), default=len(text))
+            ranges.append((start, end))
+    return ranges
+
+
+def _all_places(text: str, part: str) -> Iterator[int]:
+    at = text.find(part)
+    while at >= 0:
+        yield at
+        at = text.find(part, at + 1)
+
+
+def _written(low: int, high: int, start: int, origins: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return a range of the text for a range of its normalized part that begins at ``start``."""
+    if not origins:
+        return start + low, start + high
+    return start + origins[low][0], start + origins[high - 1][1]
 
 
 def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
@@ -161,34 +168,20 @@ def _spans_in(token: str, analyzer: Analyzer) -> list[Span]:
 
 
 @lru_cache(maxsize=CACHED_TEXTS)
-def _tokenized(
-    text: str,
-) -> tuple[str, Sequence[tuple[int, int]], Sequence[tuple[int, str]], _DistinctTokens]:
-    """Return four values: ``text`` as analysed, the original positions of its characters (empty if they are
-    unchanged), its tokens with their positions, and its distinct tokens.
-
-    The result is cached, because the same passages are shown again while a query is typed, and often for the
-    next query.
-    """
-    origins: Sequence[tuple[int, int]] = ()
-    text = typed_apostrophes(text)
-    if not unicodedata.is_normalized("NFKC", text):
-        text, origins = _normalize(text)
-    places = _token_places(text)
-    return text, origins, places, _DistinctTokens.of(token for _, token in places)
+def _tokenized(text: str) -> tuple[Sequence[tuple[int, int]], Sequence[tuple[int, str]]]:
+    """Return the original positions of the characters of the normalized ``text``, empty if they are
+    unchanged, and the tokens with their positions in the normalized text."""
+    text, origins = _normalize(text)
+    tokens = [(match.start(), match[0]) for match in token_pattern(text).finditer(text)]
+    if contains_unspaced(text):
+        tokens = [place for start, token in tokens for place in _pairs(text, start, token)]
+    return origins, tokens
 
 
 @lru_cache(maxsize=16)
 def span_finder(rules: LanguageRules, languages: frozenset[str | None]) -> SpanFinder:
     """Return the finder for notes in the given languages. The finder keeps its caches for the next search."""
     return SpanFinder(QueryAnalyzer(rules.given, languages), rules)
-
-
-def _token_places(text: str) -> list[tuple[int, str]]:
-    places = [(match.start(), match[0]) for match in token_pattern(text).finditer(text)]
-    if text.isascii() or not contains_unspaced(text):
-        return places
-    return [place for start, token in places for place in _pairs(text, start, token)]
 
 
 def _pairs(text: str, start: int, token: str) -> list[tuple[int, str]]:
@@ -202,7 +195,9 @@ def _fold(token: str) -> tuple[str, list[int]]:
     return "".join(letters), [index for index, folded in enumerate(letters) for _ in folded]
 
 
-def _normalize(text: str) -> tuple[str, list[tuple[int, int]]]:
+def _normalize(text: str) -> tuple[str, Sequence[tuple[int, int]]]:
+    if unicodedata.is_normalized("NFKC", text):
+        return text, ()
     parts: list[str] = []
     origins: list[tuple[int, int]] = []
     start = 0
