@@ -7,6 +7,7 @@ displayed. If other level-1 headings follow, the first one is a section, not the
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 from urllib.parse import unquote
 
@@ -16,6 +17,8 @@ from vaultseek.base.text import fold, without_hidden
 from vaultseek.content.markdown.structure import BlockKind
 
 TitleSource = Literal["frontmatter", "heading", "name"]
+CACHED_NAMES = 4096
+"""Number of titles whose comparison with the file name is cached."""
 
 
 def title_of(written: str | None, opening: Heading | None, path: str) -> tuple[str, TitleSource]:
@@ -60,6 +63,7 @@ def file_stem(path: str) -> str:
     return name.rpartition(".")[0] or name
 
 
+@lru_cache(maxsize=CACHED_NAMES)
 def other_name(title: str, path: str) -> str | None:
     """Return the file name of the note at ``path`` if its words differ from the title, otherwise None."""
     name = note_name(path)

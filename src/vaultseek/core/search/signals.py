@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import itemgetter
@@ -41,7 +41,7 @@ from vaultseek.core.search.formula import (
 from vaultseek.core.search.lanes import Evidence, Table
 from vaultseek.core.search.snippet import Matcher
 from vaultseek.settings.search import SearchSettings
-from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of, those_within
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, those_within
 from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -373,18 +373,16 @@ def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], not
     Only notes found by the keyword search are checked. A note may contain the word in its names or its text,
     in any form.
     """
-    words = [fold_accents(word.lower()) for word in frozenset().union(*misnamed.values())]
-    has = np.zeros(len(notes), np.bool_)
+    words, has = frozenset[str]().union(*misnamed.values()), np.zeros(len(notes), np.bool_)
     if not words or query.keyword is None:
         return has
-    is_found = places_of(notes.ids, query.keyword.columns.notes) >= 0
-    texts = query.vault.ledger.chunks.by_note(notes.ids[is_found].tolist())
-    for place in np.flatnonzero(is_found).tolist():
+    asked = QueryWords.of(query.keyword, query.vault.keyword_index.span_finder)
+    having = np.flatnonzero(np.logical_or.reduce([notes.words[word] for word in words]))
+    texts = query.vault.ledger.chunks.by_note(notes.ids[having].tolist())
+    for place in having.tolist():
         row = notes.notes[place]
-        chunks = (chunk.text for chunk in texts[row.id])
-        written = {word for text in (*row.names, *chunks) for word in _words(text)}
-        near = (each for each in written for word in words if each[:BASE_CHARS] == word[:BASE_CHARS])
-        has[place] = any(is_form(each, word, row.language) for each in near for word in words)
+        written = (*row.names, *(chunk.text for chunk in texts[row.id]))
+        has[place] = any(asked.has_own(words, text, row.language) for text in written)
     return has
 
 
@@ -442,6 +440,15 @@ class QueryWords:
         weight = sum(self.words[number].weight * self.words[number].idf for number in same)
         of_name = len(same) / (len(matched) + others)
         return NEARLY * name_share(weight / self.total, of_name), frozenset()
+
+    def has_own(self, words: Set[str], text: str, language: str) -> bool:
+        """True if ``text`` has one of these query ``words``, not only another word with the same stem."""
+        return any(
+            number in self.words
+            and self.words[number].word in words
+            and self._is_same(text[start:end], number, language)
+            for start, end, number in self.matcher.matches(text, language)
+        )
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
         """True if ``written``, a word in a name, is the query word with this ``number``, or a substitute for

@@ -251,18 +251,26 @@ def _one_line(
     ends: list[int] = []
     length, last = 0, -1
     for row in rows:
-        for run in _RUN.finditer(lines[row]):
+        line = lines[row]
+        for start, end in _runs(line):
             if parts:
                 parts.append(" — " if last in headings and last != row else " ")
                 length += len(parts[-1])
-            start, end = run.span()
-            parts.append(run[0])
+            parts.append(line[start:end])
             starts.append(length)
             offsets.append(begins[row] + start)
             ends.append(begins[row] + end)
             length += end - start
             last = row
     return blank_controls("".join(parts)), starts, offsets, ends
+
+
+def _runs(line: str) -> Sequence[_Range]:
+    """Return the runs of words between which there is more than one space."""
+    if line.isprintable() and "  " not in line:  # true for most lines: its only spaces are between words
+        end = len(line.rstrip())
+        return ((len(line) - len(line.lstrip()), end),) if end else ()
+    return [run.span() for run in _RUN.finditer(line)]
 
 
 def _best_row(by_row: Mapping[int, Sequence[_Match]], headings: Set[int], low: int, high: int) -> int:

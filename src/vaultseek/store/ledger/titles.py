@@ -15,17 +15,31 @@ SHARED_TITLE_NOTES = 10
 def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
     """Return the row of a note. If many notes share the note's first heading, the file name becomes its
     title.
-
-    ``# Context`` in each of ten decisions is a section of a template and does not distinguish the notes.
     """
-    if row.title_is_name or any(name.casefold() == "title" for name in row.properties):
-        return row
-    found = "SELECT COUNT(*) FROM (SELECT 1 FROM names WHERE name = ? LIMIT ?)"
-    ((count,),) = ledger.select(found, fold(row.title), SHARED_TITLE_NOTES)
-    return row if count < SHARED_TITLE_NOTES else replace(row, title=note_name(row.path), title_is_name=True)
+    title = own_titles([row], ledger).get(row.path)
+    return row if title is None else replace(row, title=title, title_is_name=True)
 
 
 def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
-    """Return, by path, the file names that serve as titles of notes whose first heading many notes share."""
-    titled = (with_own_title(row, ledger) for row in rows if not row.title_is_name)
-    return {row.path: row.title for row in titled if row.title_is_name}
+    """Return, by path, the file names that serve as titles of notes whose first heading many notes share.
+
+    ``# Context`` in each of ten decisions is a section of a template and does not distinguish the notes.
+    """
+    titles = {
+        row.path: fold(row.title)
+        for row in rows
+        if not (row.title_is_name or any(name.casefold() == "title" for name in row.properties))
+    }
+    if not titles:
+        return {}
+    shared = {name for (name,) in ledger.select(_select_shared(len(titles)), *titles.values())}
+    return {path: note_name(path) for path, title in titles.items() if title in shared}
+
+
+def _select_shared(names: int) -> str:
+    """Return the statement, for SQLite and PostgreSQL, that selects the names that many notes have."""
+    values = ", ".join(["(?)"] * names)
+    return (
+        f"SELECT column1 FROM (VALUES {values}) AS titles"
+        f" WHERE EXISTS (SELECT 1 FROM names WHERE name = column1 LIMIT 1 OFFSET {SHARED_TITLE_NOTES - 1})"
+    )
