@@ -124,8 +124,7 @@ def apply_edits(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     return "".join((*parts, text[position:]))
 
 
-@dataclass(frozen=True, slots=True)
-class Heading:
+class Heading(NamedTuple):
     """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as written.
 
     ``rendered`` is the displayed text, or None if it equals ``text``.

@@ -175,9 +175,11 @@ def _read_successors(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, list[
     successors: dict[str, list[Successor]] = {}
     paths = {row.id: row.path for row in rows}
     for _ in range(CHAIN):
-        found = ledger.successions.successors(paths) if paths else {}
+        found = ledger.successions.successors(paths)
         successors |= found
         ahead = {each.path for of_note in found.values() for each in of_note if each.path} - successors.keys()
+        if not ahead:
+            break
         paths = ledger.paths_of(_ids(ahead, ledger))
     return successors
 

@@ -167,7 +167,7 @@ class Ledger:
 
     def shared_lines(self, texts: Iterable[str]) -> frozenset[str]:
         """Return the lines of ``texts`` that many notes in the vault share, such as a footer."""
-        return self.lines.shared_in(texts, self.counts().notes)
+        return self.lines.shared_in(texts, lambda: self.counts().notes)
 
     def languages(self) -> dict[str, int]:
         """Return the number of notes in each language, in constant time; "" stands for an unclear

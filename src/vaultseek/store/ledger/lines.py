@@ -3,7 +3,7 @@ share."""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultseek.store.ledger.database import Database, RowCache
@@ -73,14 +73,14 @@ class LineTable:
         spreads = self.spreads([*{form.label for form in wanted}])
         return {form for form in wanted if _is_repeated(form, spreads[form.label], least)}
 
-    def shared_in(self, texts: Iterable[str], notes: int) -> frozenset[str]:
+    def shared_in(self, texts: Iterable[str], notes: Callable[[], int]) -> frozenset[str]:
         """Return the lines of ``texts`` that many notes share, such as a footer, without surrounding white
-        space. ``notes`` is the number of notes in the vault."""
-        least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
-        shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, least))
+        space. ``notes`` returns the number of notes in the vault."""
+        shared = self._shared.get_or_read([*texts], lambda missing: self._shared_lines(missing, notes()))
         return frozenset().union(*shared.values())
 
-    def _shared_lines(self, texts: Sequence[str], least: int) -> dict[str, frozenset[str]]:
+    def _shared_lines(self, texts: Sequence[str], notes: int) -> dict[str, frozenset[str]]:
+        least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
         lines = {text: {line.strip(): form_of(line) for line in text.split("\n")} for text in texts}
         repeated = self.repeated((form for of_text in lines.values() for form in of_text.values()), least)
         return {
