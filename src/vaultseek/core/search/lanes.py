@@ -81,7 +81,8 @@ class Lane:
         """
         places = places_of(ids, self.notes)
         known = places >= 0
-        ranks = np.where(known & (places < fusion.depth) & ~np.isin(ids, by_link), places + 1, 0)
+        is_proposed = known & (places < fusion.depth) & (places_of(ids, by_link) < 0)
+        ranks = np.where(is_proposed, places + 1, 0)
         scores: Floats = self.scores[places] if len(self.scores) else np.zeros(len(ids))
         best = float(self.scores[0]) if len(self.scores) else 0.0
         unknown = 0.0
@@ -269,7 +270,8 @@ class Table:
 
     def having(self, ids: Iterable[int]) -> Bools:
         """Return a mask of the candidates that are among these notes."""
-        return np.isin(self.ids, np.fromiter(ids, np.int64))
+        wanted = set(ids)  # for a hundred candidates, ten times as fast as np.isin
+        return np.array([id in wanted for id in self.ids.tolist()], np.bool_)
 
 
 def score_lanes(
