@@ -108,7 +108,16 @@ CODES = {
     "Open audit.md": "per ISO/IEC 27001 rules\n",
     "Steel.md": "per DIN EN 1090 rules\n",
     "Iron.md": "per DIN-EN-1090 rules\n",
+    "Car.md": "The plate is HH-XY 4711.\n",
+    "Van.md": "Its plate: BD51 SMR.\n",
+    "Cable.md": "A 1.5 mm² cable.\n",
+    "Wire.md": "Some 1,5mm2 wire.\n",
+    "Release.md": "Since v4.14.3 it works.\n",
+    "Letter.md": "We use version 4.14.3 now.\n",
+    "Capacitor.md": "Solder 250 µF in.\n",
+    "Condenser.md": "Order 250uF too.\n",
     "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX.\n",
+    "Odd noise.md": "HH 4711, BD 51, 1.5 mm, version 4, 14.3.\n",
     "More noise.md": "1080 3M CVE 2024, 1090 40 2.5 mm2. ISO 9001. DIN 4711, EN 100. 10 mm. 0017 AB 8210.\n",
 }
 
@@ -124,6 +133,11 @@ CODES = {
         (["0017AB9", "0017 AB9", "0017-AB9"], {"Plate.md"}),
         (["ISO/IEC27001", "ISO/IEC 27001", "ISO IEC 27001"], {"Audit.md", "Open audit.md"}),
         (["DIN-EN-1090", "DIN EN 1090", "DIN EN-1090"], {"Steel.md", "Iron.md"}),
+        (["HH-XY 4711", "HHXY4711", "HH-XY-4711", "HH XY 4711", "HHXY 4711"], {"Car.md"}),
+        (["BD51 SMR", "BD51SMR", "bd51-smr"], {"Van.md"}),
+        (["1.5 mm²", "1.5mm2", "1,5 mm²", "1,5mm2", "1.5mm²"], {"Cable.md", "Wire.md"}),
+        (["v4.14.3", "version 4.14.3", "4.14.3", "Versión 4.14.3"], {"Release.md", "Letter.md"}),
+        (["250 µF", "250µF", "250 uF", "250uF"], {"Capacitor.md", "Condenser.md"}),
     ],
 )
 def test_a_code_is_found_closed_hyphened_and_open(

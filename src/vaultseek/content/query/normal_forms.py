@@ -48,10 +48,10 @@ _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:#×][^\W_]++)+"
 _SPACE_BEFORE_NUMBER = re.compile(r"[ \xa0]#?[0-9]+(?:[-‐‑–−.][0-9]+)*(?![^\W_])")
 _WORD_BEFORE = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,{SPACED_LETTERS}}}\Z")
 _THOUSANDS = re.compile(r"[1-9][0-9]{0,2}(?:[.,'’ \xa0][0-9]{3})+")
-_UNIT = rf"(?:°?[^\W\d_]{{1,{UNIT_LETTERS}}}(?![^\W_])|[%‰€£$])"
+_UNIT = rf"(?:°?[^\W\d_]{{1,{UNIT_LETTERS}}}[23]?(?![^\W_])|[%‰€£$])"
 _WITH_UNIT = re.compile(
     r"[0-9](?<![^\W_][0-9])(?<![0-9][.,'’][0-9])(?:[0-9]{0,2}(?:[.,'’ \xa0][0-9]{3}(?![0-9]))+|[0-9]*)"
-    rf"(?:[.,][0-9]+[ \xa0]?|[ \xa0]|(?=[°%‰€£$])){_UNIT}"
+    rf"(?:[.,][0-9]+[ \xa0]?|[ \xa0]|(?=[°%‰€£$μ])){_UNIT}"
 )
 _QUANTITY = re.compile(rf"({_THOUSANDS.pattern}|[0-9]+)(?:[.,]([0-9]+))?[ \xa0]?({_UNIT})")
 _SPACED_DIGITS = re.compile(
@@ -61,10 +61,10 @@ _DECIMAL = re.compile(r"([0-9]+)[.,]([0-9]{1,2})")
 _AMOUNT = re.compile(r"([0-9]{1,3}(?:[.,'’ \xa0][0-9]{3})+)[.,]([0-9]{1,2})")
 _NUMBERED = r"(?:[A-Z]{1,8}[-/]?)?[0-9][A-Z0-9]*(?:[-/][A-Z0-9]+|\.[0-9]+)*"
 _CHAIN = re.compile(
-    rf"(?<![\w-])(?<![0-9][.,])(?:[A-Z]{{1,8}}(?:/[A-Z]{{1,8}})?[ \xa0]){{0,2}}{_NUMBERED}"
-    rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,2}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
+    rf"(?<![\w-])(?<![0-9][.,])(?:[A-Z]{{1,8}}(?:[-/][A-Z]{{1,8}}){{0,2}}[ \xa0]){{0,2}}{_NUMBERED}"
+    rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,3}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
 )
-"""Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``DIN EN 1090``, ``M8 x 40``."""
+"""Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``M-AB 1234``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
@@ -81,7 +81,10 @@ _NO_BORDER = re.compile(r"[\W_]++(?![0-9])|(?<![0-9\W_])[\W_]++|\A[\W_]++")
 _LONG_GROUP = re.compile(r"\.[0-9]{4}")
 """Pattern for a level with too many digits. Dots are kept between the levels of versions, sections and
 network addresses, which have at most three digits: ``4.1.12`` is not ``4.11.2``."""
-_VERSION = re.compile(r"[vV]([0-9]+(?:\.[0-9]+)+)")
+VERSION_WORD = r"v(?:er|ersi\w{1,3}|ersão)?[ \xa0]?"
+"""Pattern for the word or letter before a version: ``v2.14``, ``version 2.14``, ``versión 2.14``."""
+_VERSION = re.compile(rf"{VERSION_WORD}([0-9]+(?:\.[0-9]+)+)", re.IGNORECASE)
+_UNIT_SIGNS = str.maketrans({"°": None, "μ": "u"})
 _DOTTED_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 
 
@@ -176,7 +179,7 @@ def identifier_form(written: str) -> str:
     if plain[0].isdecimal() and (quantity := _QUANTITY.fullmatch(written)):
         whole, fraction, unit = quantity.groups()
         number = "".join(filter(str.isdecimal, whole)) + (f".{fraction}" if fraction else "")
-        return MARK + number + fold_accents(unit.lower()).removeprefix("°")
+        return MARK + number + fold_accents(unit.lower()).translate(_UNIT_SIGNS)
     if plain[0] in "vV" and (version := _VERSION.fullmatch(written)):
         return MARK + version[1]
     if plain.isdecimal():
@@ -209,7 +212,7 @@ def spellings(form: str, written: str) -> tuple[str, ...]:
     """Return the index terms that are other spellings of an identifier, given its normal form and its
     spelling."""
     closed = form.removeprefix(MARK).replace("-", "")
-    return (form, _CLOSED + closed) if written.isalnum() else (form, closed)
+    return (form, _CLOSED + closed, closed) if written.isalnum() else (form, closed)
 
 
 # -- the same day or identifier in a query and in a text
@@ -256,9 +259,9 @@ class Spelled:
         """Add the terms of a day or an identifier, and return the word that replaces it."""
         if not term.startswith(MARK):
             return self._terms.setdefault(term, term)
-        form, other = spellings(term, written)
-        word = form.removeprefix(MARK).replace("-", "")
-        self._terms |= dict.fromkeys((form, other) if other.startswith(MARK) else (form,), word)
+        word = term.removeprefix(MARK).replace("-", "")
+        forms = (form for form in spellings(term, written) if form.startswith(MARK))
+        self._terms |= dict.fromkeys(forms, word)
         return word
 
     @property
@@ -380,7 +383,10 @@ def _any_spelling(term: str) -> str:
     """
     if not term.startswith(MARK):
         return re.escape(term[2:4])
-    return r"[\W_]{0,3}".join(filter(str.isalnum, term)).replace("x", "[x×]")
+    return r"[\W_]{0,3}".join(filter(str.isalnum, term)).translate(_OTHER_SIGNS)
+
+
+_OTHER_SIGNS = str.maketrans({"x": "[x×]", "u": "[uμ]"})
 
 
 def _is_spelled(term: str) -> bool:

@@ -153,9 +153,9 @@ def _forms_of_query(text: str) -> Iterator[NormalForm]:
 
 
 def _is_open_code(form: str, written: str) -> bool:
-    """True for a code with letters that is written in several words or with a decimal comma."""
-    is_number = not form.strip("=.-0123456789")
-    return is_code(form) and not is_number and written[0].isalnum() and not written.isalnum()
+    """True for a code that is written with letters, and in several words or with a decimal comma."""
+    has_letters = any(map(str.isalpha, written))
+    return is_code(form) and has_letters and written[0].isalnum() and not written.isalnum()
 
 
 def _or_also(term: QueryTerm, code: tuple[str, ...]) -> QueryTerm:

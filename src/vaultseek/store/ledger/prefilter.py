@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from vaultseek.base.text import fold, is_unspaced
+from vaultseek.content.query.normal_forms import VERSION_WORD
 
 FOLDED_RANGES = (
     range(0x80, 0x3001),
@@ -80,8 +81,8 @@ def prefilter(text: str, *, is_path: bool = False) -> Prefilter | None:
 
 # A Greek iota may have been written as a mark below another letter.
 _LETTERS = re.compile(r"[^\W_ι]+")
-# A version may have been written without its sign.
-_VERSION_SIGN = re.compile(r"(?<![^\W_])v(?=[0-9]+\.[0-9])")
+# A version may have been written without the word or letter before it.
+_VERSION_SIGN = re.compile(rf"(?<![^\W_]){VERSION_WORD}(?=[0-9]+\.[0-9])")
 _PATH_LETTERS = re.compile("[a-z0-9][a-z0-9/ ]*")
 
 
