@@ -86,6 +86,7 @@ def test_inline_markup_is_shown_as_its_text(markdown: str, expected: str) -> Non
         "One `giant` stride",
         "One [giant](https://e.org) stride",
         "One [[Net|giant]] stride",
+        "One [[Net|*giant*]] stride",
         "One [[giant]] stride",
         "One <u>giant</u> stride",
         "One giant[^1] stride",
@@ -164,7 +165,7 @@ def test_invisible_characters_are_removed_except_joiners_where_they_join(text: s
         ('<div class="a">\n<p>Text <b>bo</b>ld &amp; more</p>\n</div>', "\u2029Text bold & more\u2029"),
         ("<script>\nlet x = 1\n</script>\n\nAfter.", "After."),
         ('<p title="no">yes</p>', "\u2029yes\u2029"),
-        ("<ul><li>cork</li><li>screw</li></ul>", "\u2029 • cork  • screw \u2029"),
+        ("<ul><li>cork</li><li>screw</li></ul>", "\u2029\u2029• cork \u2029• screw \u2029"),
         ("<table><tr><td>a</td><td>b</td></tr></table>", "\u2029\u2029 | a  | b \u2029\u2029"),
         ("[TOC]\n\n[[_TOC_]]\n\n#+BEGIN_SRC python\nx\n#+END_SRC\nText", "x\nText"),
         # formulas

@@ -307,7 +307,7 @@ _JOINING = re.compile(
     "|strike|strong|su[bp]|time|tt|u|var|wbr"
 )
 """HTML elements whose tags do not separate words: the text before and after such a tag may form one word."""
-_BEFORE_TAG = {"li": BULLET, "td": "|", "th": "|"}
+_BEFORE_TAG = {"li": f"{PARAGRAPH}{BULLET} ", "td": " | ", "th": " | "}
 _BORDERS = re.compile(
     "address|article|aside|blockquote|caption|d[dlt]|details|div|fig(?:caption|ure)|footer|h[1-6r]|header"
     "|main|nav|[ou]l|p|pre|section|summary|table|tr"
@@ -437,6 +437,7 @@ class _Inline:
         target, _, alias = link[1].partition("|")
         if alias.strip() and not (is_embed and _SIZE.search(link[1])):
             self._remove(link.start(), start + len(target) + 1)
+            self._found += _within(self._text, start + len(target) + 1, end, self._labels)
             self._remove(end, link.end())
             return link.end()
         name, sign, part = target.removesuffix("\\").partition("#")
@@ -574,7 +575,7 @@ def _tag_edit(tag: re.Match[str]) -> Edit:
     if name == "img" and (alt := _ALT.search(tag[2])):
         return Edit(tag.start(), tag.end(), alt[1] or alt[2] or alt[3] or "")
     if not tag[0].startswith("</") and (sign := _BEFORE_TAG.get(name)):
-        return Edit(tag.start(), tag.end(), f" {sign} ")
+        return Edit(tag.start(), tag.end(), sign)
     shown = "" if _JOINING.fullmatch(name) else PARAGRAPH if _BORDERS.fullmatch(name) else " "
     return Edit(tag.start(), tag.end(), shown)
 

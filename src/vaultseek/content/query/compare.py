@@ -19,9 +19,9 @@ _NUMBER_CHARS = 20
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _SIGNS = "-,;:!?.'\"()\\[\\]{}—―‹›¿¡…·،؛؟।、。，；：！？（）「」『』《》【】"
 """Punctuation between two words of a phrase, as a character class without brackets."""
-_ALONE = r"[^\w\s\0|•]{1,2}"
-"""Pattern for a sign between spaces, such as ``&`` and ``->``. Not included are the signs between paragraphs,
-list items and table cells."""
+_ALONE = r"[^\w\s\0|]{1,2}"
+"""Pattern for a sign between spaces, such as ``&`` and ``->``. Not included are the signs between paragraphs
+and table cells."""
 _BETWEEN = rf"(?: {_ALONE}(?= )|[{_SIGNS} ]){{1,8}}+"
 _GAP = rf"(?!['.]\w){_BETWEEN}"
 _GAP_AT_NUMBER = rf"[{_SIGNS}]{{0,4}}+(?= ){_BETWEEN}(?<![-.])"

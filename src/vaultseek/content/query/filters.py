@@ -25,7 +25,7 @@ from vaultseek.base.when import When, iso_date
 from vaultseek.base.zone import zone
 from vaultseek.content.kinds import kind_of
 from vaultseek.content.markdown.property_text import named_lines, property_lines, value_text
-from vaultseek.content.markdown.rendering import PARAGRAPH, render_text
+from vaultseek.content.markdown.rendering import BULLET, PARAGRAPH, render_text
 from vaultseek.content.query import expression
 from vaultseek.content.query.compare import (
     comparable,
@@ -135,8 +135,9 @@ class Contains:
         return f'text "{self.text}{"*" if self.prefix else ""}"'
 
 
-_BORDER = re.compile(f"\\n[ \\t]*(?=\\n|[-*+#]+ )|{PARAGRAPH}")
-"""Border between two paragraphs, or before a list item or heading in plain text, which no phrase crosses."""
+_BORDER = re.compile(f"\\n[ \\t]*+(?=\\n|[-*+#{BULLET}]+ |.* [|] )|{PARAGRAPH}")
+"""Border between two paragraphs, or before a list item, a table row, or a heading in plain text. No phrase
+crosses it."""
 
 
 @dataclass(frozen=True, slots=True)
