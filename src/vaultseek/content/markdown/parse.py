@@ -22,7 +22,7 @@ from vaultseek.content.markdown.inline import Definition, Inlines, Source, scan,
 from vaultseek.content.markdown.links import label_key
 from vaultseek.content.markdown.rendering import render_blocks, render_text
 from vaultseek.content.markdown.structure import Block, without_quotes
-from vaultseek.content.markdown.title import note_name, shows_nothing, title_of
+from vaultseek.content.markdown.title import note_name, shows_no_words, title_of
 
 T = TypeVar("T")
 
@@ -180,7 +180,8 @@ class _Body:
         self.edits = render_blocks(self.lines, self.offset, structure.blocks, frozenset(self.definitions))
 
     def is_seen(self, block: Block) -> bool:
-        return not (block.top and shows_nothing(block.kind, self.text_of(block, block.end)))
+        text = self.text_of(block, block.end) if block.top else self.lines[block.start]
+        return not shows_no_words(block.kind, text)
 
     def heading_at(self, block: Block | None) -> Heading | None:
         first = next(iter(self.headings), None)

@@ -1,8 +1,8 @@
 """Determine the title of a note, and the name derived from its file name.
 
 The title is the property ``title``; without one, the level-1 heading with which the note begins; otherwise
-the file name. Comments, link definitions and blank lines before the heading are ignored, because they are not
-displayed. If other level-1 headings follow, the first one is a section, not the title.
+the file name. What has no words of its own before the heading is ignored: comments, link definitions,
+footnotes, pictures and badges. If other level-1 headings follow, the first one is a section, not the title.
 """
 
 import re
@@ -77,12 +77,22 @@ def _words(name: str) -> list[str]:
 _WORD = re.compile(r"[^\W_]+|[^\w\s\-.,:;!?'\"()/]")
 
 
-def shows_nothing(kind: BlockKind, text: str) -> bool:
-    """True for a block that displays nothing: link definitions, or text that consists of comments."""
-    return kind == "definition" or (kind in _MAY_BE_COMMENT and not "".join(outside_comments(text)).strip())
+def shows_no_words(kind: BlockKind, text: str) -> bool:
+    """True for a block without words at its place: a link definition, a footnote, or text that consists of
+    comments, pictures and badges."""
+    if kind not in ("html", "comment", "paragraph"):
+        return kind == "definition"
+    return WORDLESS.fullmatch("".join(outside_comments(text))) is not None
 
 
-_MAY_BE_COMMENT = ("html", "comment", "paragraph")
+_TO = r"(?:\([^)]*\)|\[[^\]]*\])"
+_PICTURE = rf"!\[[^\]]*\]{_TO}"
+_TAG_OF_PICTURE = r"</?(?:a|br|center|div|img|p|picture|source)(?![\w-])[^<>]*>"
+WORDLESS = re.compile(
+    rf"\s*(?:\[\^[^\]\s]+\]:.*|(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\]|{_TAG_OF_PICTURE})\s*)*+)",
+    re.DOTALL | re.IGNORECASE,
+)
+"""Pattern for text that is blank, a footnote, or only pictures and badges."""
 
 
 def outside_comments(text: str) -> Iterator[str]:
