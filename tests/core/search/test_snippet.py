@@ -258,8 +258,8 @@ def test_comments_are_not_shown(text: str, shown: str) -> None:
 def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
     text = "# The *Float* Switch\n\n## Wiring\n\nRed is live.\n\n# The Float Switch\n"
     above = ("The Float Switch", "Wiring")
-    assert preview_of(text, 240, names=above).text == "Red is live. The Float Switch"
-    assert preview_of(text, 240, names=above[:1]).text == "Wiring — Red is live. The Float Switch"
+    assert preview_of(text, 240, names=above).text == "Red is live.…"
+    assert preview_of(text, 240, names=above[:1]).text == "Wiring — Red is live.…"
     assert preview_of("# Float\n", 240, names=("Float",)).text == ""
     assert preview_of("float and more", 240, names=("float and more",)).text == "float and more"
 
@@ -325,6 +325,13 @@ def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
         ("- #rope\n- It is long.", "• It is long."),
         ("[a]: https://example.org\n\n![](rope.png)\n\nIt is long.", "It is long."),
         ("```\nx = 1\n```\n\nIt is long.", "It is long."),
+        ("It is long.[^1]\n\n[^1]: Said a sailor.", "It is long."),
+        ('<img src="a.png" alt="Logo">\n\nIt is long.', "It is long."),
+        ("- ![[rope.png]]\n- It is long.", "• It is long."),
+        ("<%* tp.date.now()\nconst a = 1\n%>\n\nIt is long.", "It is long."),
+        ("- {{query (task TODO)}}\n- It is {{long}}.", "• It is {{long}}."),
+        ("It is long.\n\n## Knots\n\n## Uses\n", "It is long.…"),
+        ("# Rope\n\n## Knots\n", "Rope — Knots"),
         ("- It\n- is\n\n| a | b |\n|---|---|\n| c | d |", "• It • is a | b c | d"),
         ("#rope #mast", "#rope #mast"),
         ("```\nx = 1\n```", "x = 1"),
@@ -339,6 +346,7 @@ def test_code_and_bare_tags_are_shown_where_more_words_match() -> None:
     assert unsearched(text, "rope") == "A <rope>."
     assert unsearched(text, "rope keel") == "A <rope>. <keel> = 1"
     assert unsearched(text, "rope mast") == "#<mast> A <rope>. keel = 1"
+    assert unsearched("A rope.\n\n## Keel\n", "rope keel") == "A <rope>. <Keel>"
 
 
 def test_lines_shared_with_other_notes_are_shown_where_more_words_match() -> None:

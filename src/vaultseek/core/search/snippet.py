@@ -12,6 +12,7 @@ from itertools import accumulate
 
 from vaultseek.base.model import Chunk
 from vaultseek.base.text import blank_controls
+from vaultseek.content.markdown.title import WORDLESS
 from vaultseek.content.query.expression import find_all
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.query_terms import parse_query_terms
@@ -44,12 +45,10 @@ _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """Pattern for a line that consists only of tags or an address."""
-_TO = r"(?:\([^)]*\)|\[[^\]]*\])"
-_PICTURE = rf"!\[[^\]]*\]{_TO}"
-_UNSEEN = re.compile(
-    rf"[\s>]*(?:`{{3,}}|~{{3,}})[^`]*|\s*(?:(?:\[{_PICTURE}\]{_TO}|{_PICTURE}|!\[\[[^\]]*\]\])\s*)+"
-)
-"""Pattern for a line, as written, that consists only of pictures and badges, or begins a code block."""
+_FENCE = re.compile(r"[\s>]*(?:`{3,}|~{3,})[^`]*")
+_TEMPLATE = re.compile(r"<%(?:(?!<%|%>).)*+%>|\{\{[^{}]*+\}\}", re.DOTALL)
+"""Pattern for the code of a template."""
+_MAY_BE_UNSEEN = re.compile(r"!\[|<img|\]:|<%|\{\{", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +148,10 @@ def preview(
         row = bisect_right(begins, offset) - 1
         low = high = [*starts, len(text)][bisect_left(offsets, begins[row])]
     start, end = (0, len(text)) if len(text) <= width else _window(text, low, high, room)
+    are_headings = [bisect_right(begins, offset) - 1 in headings for offset in offsets]
+    run = _headings_at_end(are_headings[: bisect_left(starts, end)])
+    if run and starts[run] > max([start, *(match[0] for match in matches if match[0] < end)]):
+        end = starts[run - 1] + ends[run - 1] - offsets[run - 1]
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
     shift = len(head) - start
@@ -224,14 +227,19 @@ def _shown_rows(
 
 
 def _unseen(passage: Chunk, count: int) -> Set[int]:
-    """Return the rows that consist of pictures, which appear in the text only as descriptions, and the first
-    rows of code blocks, which have a language."""
-    if not (passage.code or any("![" in edit.text for edit in passage.edits)):
+    """Return the rows that are no prose: pictures, which appear in the text only as descriptions, footnotes,
+    the code of templates, and the first rows of code blocks, which have a language."""
+    source = passage.source
+    if not (passage.code or _MAY_BE_UNSEEN.search(source)):
         return frozenset()
-    written = passage.source.split("\n")
+    written = _TEMPLATE.sub(lambda code: "\n" * code[0].count("\n"), source).split("\n")
     if len(written) != count:
         return frozenset()
-    return {row for row, line in enumerate(written) if _UNSEEN.fullmatch(line)}
+    return {
+        row
+        for row, line in enumerate(written)
+        if WORDLESS.fullmatch(line.lstrip("\t >-*+")) or _FENCE.fullmatch(line)
+    }
 
 
 def _is_bare(line: str) -> bool:
@@ -318,6 +326,14 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
         if len(inside) > best:
             best, densest = len(inside), (matches[left][0], end)
     return densest
+
+
+def _headings_at_end(are_headings: Sequence[bool]) -> int:
+    """Return the index of the first of the headings at the end; 0 if there are none or only headings."""
+    count = len(are_headings)
+    while count and are_headings[count - 1]:
+        count -= 1
+    return count if count < len(are_headings) else 0
 
 
 def _window(text: str, low: int, high: int, room: int) -> _Range:
