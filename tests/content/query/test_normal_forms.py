@@ -31,6 +31,7 @@ def forms(text: str) -> set[str]:
         ("per DIN EN 1090", "=dinen1090"),
         ("per ISO/IEC 27001", "=isoiec27001"),
         ("an M8 × 40 bolt", "=m8x40"),
+        ("a plank of 40 × 60 cm", "=40x60"),
         ("CVE 2024 31497", "=cve2024-31497"),
         ("CVE 2024 31497", "=~cve202431497"),
         ("A-1-12", "=a1-12"),

@@ -256,6 +256,8 @@ def test_comments_are_not_shown(text: str, shown: str) -> None:
 
 
 def test_headings_that_stand_above_the_preview_are_not_repeated() -> None:
+    text = "![](float.png)\n\n# The Float\n\n## Wiring\n\nRed is live.\n"
+    assert preview_of(text, 240, names=("The Float", "Wiring")).text == "Red is live."
     text = "# The *Float* Switch\n\n## Wiring\n\nRed is live.\n\n# The Float Switch\n"
     above = ("The Float Switch", "Wiring")
     assert preview_of(text, 240, names=above).text == "Red is live.…"

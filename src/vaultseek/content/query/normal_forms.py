@@ -67,6 +67,7 @@ _CHAIN = re.compile(
 """Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``M-AB 1234``, ``M8 x 40``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
 _LINK = re.compile("[^ \xa0]+")
+_LETTER = re.compile(r"[^\W\d_]|×")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
 _JOINT = re.compile(r"[-‐‑–−./_:#×](?<=[^\W_].)(?=[^\W_])")
@@ -149,12 +150,12 @@ def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
             yield word.start(), end
     for match in matches_in_lines(_CHAIN, _SPACED_CODE, text):
         links = [link.span() for link in _LINK.finditer(text, *match.span())]
-        if len(links) < 2 or not any(map(str.isalpha, match[0])):
+        if len(links) < 2 or not _LETTER.search(match[0]):
             continue
         number = next(at for at, link in enumerate(links) if any(map(str.isdecimal, text[slice(*link)])))
         for first in range(number + 1):
             for _, end in links[max(number, first + 1) : number + CHAIN_LINKS]:
-                if any(map(str.isalpha, text[links[first][0] : end])):
+                if _LETTER.search(text, links[first][0], end):
                     yield links[first][0], end
         yield match.span()
 

@@ -201,13 +201,14 @@ def _shown_rows(
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
         words[bisect_right(begins, low) - 1].add(word)
-    below = 0
-    while below < len(lines) and (
-        not lines[below].strip() or (below in headings and " ".join(lines[below].split()) in names)
-    ):
-        below += 1
-    rows = range(below, len(lines))
     unseen = _unseen(passage, len(lines))
+    above: set[int] = set()
+    for row, line in enumerate(lines):
+        if row in headings and " ".join(line.split()) in names:
+            above.add(row)
+        elif line.strip() and row not in unseen:
+            break
+    rows = [row for row in range(len(lines)) if row not in above]
     own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in unseen)]
     code = {
         row
