@@ -41,6 +41,7 @@ NOTES = {
     ),
     "Folder/wea\u00adther\u200bvane.md": "x\n",
     "Links.md": "See [[weathervane]].\n",
+    "Wide.md": "Die ＡＢＣ prizes, room ＲＭ４１, wire 16mm²… maybe not.\n",
     "Code.md": "```\nvalue = a[0] ** 2\n```\n",
 }
 
@@ -104,6 +105,10 @@ def paths(index: OpenVault, query: str) -> set[str]:
         ("path:folder/weather", {"Folder/wea\u00adther\u200bvane.md"}),
         ('"weathervane"', {"Folder/wea\u00adther\u200bvane.md", "Links.md"}),
         ("link:weathervane", {"Links.md"}),
+        ('"ABC prizes"', {"Wide.md"}),
+        ("content:rm41", {"Wide.md"}),
+        ("content:16mm2", {"Wide.md"}),
+        ('"16 mm²... maybe"', {"Wide.md"}),
         # as it is written
         ("hidden-address", set()),
         ('line:"hidden-address"', {"Link.md"}),

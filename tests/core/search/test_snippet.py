@@ -327,7 +327,7 @@ def test_the_line_that_is_named_has_a_word_that_is_shown(text: str, width: int):
         ("- #rope\n- It is long.", "• It is long."),
         ("[a]: https://example.org\n\n![](rope.png)\n\nIt is long.", "It is long."),
         ("```\nx = 1\n```\n\nIt is long.", "It is long."),
-        ("It is long.[^1]\n\n[^1]: Said a sailor.", "It is long."),
+        ("It is long.[^1]\n\n[^1]: Said\n    a sailor.", "It is long."),
         ('<img src="a.png" alt="Logo">\n\nIt is long.', "It is long."),
         ("- ![[rope.png]]\n- It is long.", "• It is long."),
         ("<%* tp.date.now()\nconst a = 1\n%>\n\nIt is long.", "It is long."),

@@ -120,6 +120,14 @@ def _normal_forms(text: str, day_first: bool | None) -> tuple[NormalForm, ...]:
     return tuple(_forms_in(text, day_first))
 
 
+def changed_words(text: str) -> Iterator[str]:
+    """Yield the normal forms of the words in ``text`` that differ in NFKC, such as ``16mm²``."""
+    composed = normalize(text)
+    if composed != text:
+        words = {*_WORDS.findall(fold_accents(composed.lower()))}
+        yield from (MARK + word for word in words.difference(_WORDS.findall(fold_accents(text.lower()))))
+
+
 def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
     for written in find_dates(text):
         days, start, end = written.read(day_first), written.start, written.end
@@ -272,13 +280,13 @@ class Spelled:
         return (*self._terms, *self._letters)
 
     def respelled(self, text: str, day_first: bool | None = None) -> str | None:
-        """Return ``text``, folded, with the query's days and identifiers replaced by single words.
+        """Return ``text``, folded and in NFKC, with single words for the query's days and identifiers.
 
-        Returns None if the text contains none of them.
+        Returns None if the text has none of them or, if the query has none either, if NFKC changes nothing.
         """
-        if not self._terms:
-            return None
         composed = normalize(text)
+        if not self._terms and composed == text:
+            return None
         if not self._may_occur.search(fold_accents(composed.lower())):
             return None
         return self._respelled(composed, day_first)

@@ -46,8 +46,11 @@ _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
 """Pattern for a line that consists only of tags or an address."""
 _FENCE = re.compile(r"[\s>]*(?:`{3,}|~{3,})[^`]*")
-_TEMPLATE = re.compile(r"<%(?:(?!<%|%>).)*+%>|\{\{[^{}]*+\}\}", re.DOTALL)
-"""Pattern for the code of a template."""
+_NO_PROSE = re.compile(
+    r"<%(?:(?!<%|%>).)*+%>|\{\{[^{}]*+\}\}|^\[\^[^\]\s]+\]:[^\n]*+(?:\n[ \t]++[^\n]+)*+",
+    re.DOTALL | re.MULTILINE,
+)
+"""Pattern for the code of a template, or a footnote with its indented lines."""
 _MAY_BE_UNSEEN = re.compile(r"!\[|<img|\]:|<%|\{\{", re.IGNORECASE)
 
 
@@ -233,7 +236,7 @@ def _unseen(passage: Chunk, count: int) -> Set[int]:
     source = passage.source
     if not (passage.code or _MAY_BE_UNSEEN.search(source)):
         return frozenset()
-    written = _TEMPLATE.sub(lambda code: "\n" * code[0].count("\n"), source).split("\n")
+    written = _NO_PROSE.sub(lambda code: "\n" * code[0].count("\n"), source).split("\n")
     if len(written) != count:
         return frozenset()
     return {

@@ -18,7 +18,7 @@ from vaultseek.content.languages.detect import NO_LANGUAGE
 from vaultseek.content.markdown.property_text import named_lines
 from vaultseek.content.markdown.resolve import link_key
 from vaultseek.content.markdown.title import file_stem, note_name, other_name
-from vaultseek.content.query.normal_forms import DAY_OR_MONTH, MARK, normal_forms
+from vaultseek.content.query.normal_forms import DAY_OR_MONTH, MARK, changed_words, normal_forms
 from vaultseek.content.query.words import pinned_names
 from vaultseek.store.ledger.forms import INSIDE, MORE
 from vaultseek.store.ledger.line_forms import stored_forms
@@ -287,6 +287,7 @@ def _forms(indexed: IndexedNote) -> list[str]:
     inside = [INSIDE] if any(map(_INSIDE_WORD.search, written)) else []
     texts = (text for chunk in indexed.chunks for text in (chunk.prose_text(), chunk.code_text()))
     for text, day_first in ((names, order), *((text, None) for text in texts)):
+        codes |= dict.fromkeys(changed_words(text))
         for form in normal_forms(normalize(text), day_first):
             for term in form.terms:
                 if term.startswith(MARK):
