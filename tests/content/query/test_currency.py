@@ -143,6 +143,10 @@ def test_a_note_with_other_text_names_its_successor(sentence):
     assert successors(title + sentence + "\n\nText" * 6) == ["New"]
 
 
+def test_a_link_with_parentheses_names_the_successor():
+    assert successors("DEPRECATED: use [New](Pump(2026)) instead.\n\nText") == ["Pump(2026)"]
+
+
 @pytest.mark.parametrize(
     ("value", "target"),
     [
