@@ -124,7 +124,8 @@ def apply_edits(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
     return "".join((*parts, text[position:]))
 
 
-class Heading(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Heading:
     """A heading outside quotes and lists. ``level`` is 1 to 6, ``text`` is Markdown as written.
 
     ``rendered`` is the displayed text, or None if it equals ``text``.

@@ -192,7 +192,7 @@ def _shifted(part: Note, lines: int, level: int) -> Note:
         part,
         spans=tuple(Span(s.kind, s.start_line + lines, s.end_line + lines) for s in part.spans),
         headings=tuple(
-            heading._replace(level=min(heading.level + level, LEVELS), line=heading.line + lines)
+            replace(heading, level=min(heading.level + level, LEVELS), line=heading.line + lines)
             for heading in part.headings
         ),
         edits={line + lines: edits for line, edits in part.edits.items()},

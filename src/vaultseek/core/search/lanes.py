@@ -270,7 +270,7 @@ class Table:
 
     def having(self, ids: Iterable[int]) -> Bools:
         """Return a mask of the candidates that are among these notes."""
-        wanted = set(ids)  # for a hundred candidates, ten times as fast as np.isin
+        wanted = set(ids)  # for sixty candidates, eight times as fast as np.isin
         return np.array([id in wanted for id in self.ids.tolist()], np.bool_)
 
 
