@@ -323,6 +323,15 @@ def test_a_day_with_its_weekday_is_found_as_a_day(index_of: IndexOf, query: str)
     assert found["results"][0]["certainty"] > 0.5
 
 
+@pytest.mark.parametrize("query", ["1,5mm²", "1.5mm²", "1,5 mm2", "1,5 mm²"])
+def test_a_measure_in_another_spelling_is_certain(index_of: IndexOf, query: str) -> None:
+    index = index_of({"Wire.md": "Take 1.5 mm² wire.\n", "Other.md": "Take 5 of 1.\n"})
+    request = SearchRequest(query, SearchSettings(), mode="keyword")
+    first = asyncio.run(Searcher(index).search(request))["results"][0]
+    assert first["path"] == "Wire.md"
+    assert first["certainty"] > 0.5
+
+
 @pytest.mark.parametrize("query", ["74HC59", "2N390", "3M900"])
 def test_a_code_that_begins_with_a_digit_is_no_beginning_of_another(index_of: IndexOf, query: str) -> None:
     index = index_of({"Parts.md": "The 74HC595, the 2N3904 and the 3M9002.\n"})

@@ -111,7 +111,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     A day in words, *15 May 2026*, and a number in groups, ``089 / 123 45``, become separate terms. Two
     adjacent words also match their joined form: ``WM 14`` matches ``WM14``, and *set up* matches ``set-up``.
     """
-    joined = list(terms)
+    text, joined = normalize(text), list(terms)
     for at, (first, second) in enumerate(pairwise(terms)):
         word = first.word + second.word
         is_pair = first.kind == second.kind == "word" and second.token == first.token + 1
@@ -121,7 +121,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
                 joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
     words = {term.word for term in terms}
     known = {term for each in terms for term in (each.term, *each.also)}
-    for form in _forms_of_query(normalize(text)):
+    for form in _forms_of_query(text):
         written = fold(text[form.start : form.end])
         if _is_open_code(form.terms[0], written):
             parts = _WORD.findall(written)
