@@ -10,6 +10,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from forks import fork_servers
 from worlds import World, own_directories, until, write_files
 
 # Examples have no deadline, because their time depends on the machine; benchmarks measure time. The examples
@@ -62,7 +63,9 @@ def pytest_configure(config: pytest.Config) -> None:
         memory = os.statvfs(MEMORY)
         if memory.f_bavail * memory.f_frsize > MEMORY_BYTES and not memory.f_flag & os.ST_NOEXEC:
             os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)
-    if config.getoption("--long") and not config.getoption("--hypothesis-profile"):
+    if not config.getoption("--long"):
+        fork_servers()
+    elif not config.getoption("--hypothesis-profile"):
         hypothesis.settings.load_profile("long")
     config.addinivalue_line("markers", "shared_daemon: needs no daemon of its own, only vaults of its own")
     for number, handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
