@@ -1,4 +1,4 @@
-"""Work of a call counted in steps, which are the same on every machine: linear work means linear steps."""
+"""Work of a call counted in steps or calls, which are the same on every machine."""
 
 import sys
 from collections.abc import Callable
@@ -32,6 +32,26 @@ def steps(call: Callable[[], object]) -> int:
     finally:
         sys.settrace(before)
     return taken
+
+
+def calls(call: Callable[[], object]) -> int:
+    """Return the number of functions that a call calls in this thread, in Python or in C.
+
+    Counting them takes much less time than counting steps.
+    """
+    counted = 0
+
+    def count(frame: FrameType, event: str, argument: Any) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        call()
+    finally:
+        sys.setprofile(before)
+    return counted
 
 
 def growth(of: Callable[[int], Callable[[], object]], size: int) -> float:
