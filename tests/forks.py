@@ -30,8 +30,8 @@ NAME = 1000
 """Maximum length of a fork's name in the list of processes."""
 FILES = 16
 """Maximum number of files that a process is given."""
-READ_BY_PYTHON = ("PYTHON", "LC_", "LANG")
-"""Beginnings of the names of variables that Python reads only when it starts."""
+LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
+"""Variables of the locale, of which the first one that is set counts."""
 SUBREAPER = 36
 """Number of the option of ``prctl`` by which orphans become children of their next ancestor with it."""
 COMMAND = "vaultseek"
@@ -141,9 +141,12 @@ def forks() -> Forks:
 
 
 def read_by_python(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables that Python reads only when it starts, except one that changes nothing here."""
-    names = (name for name in environment if name.startswith(READ_BY_PYTHON) and name != "PYTHONUNBUFFERED")
-    return {name: environment[name] for name in names}
+    """Return what Python reads in its environment only when it starts, except a variable that changes
+    nothing here."""
+    names = (name for name in environment if name.startswith("PYTHON") and name != "PYTHONUNBUFFERED")
+    locale = next((environment[name] for name in LOCALE if environment.get(name)), "C")
+    encoding = "utf8" if locale in ("C", "POSIX") else locale.partition(".")[2].lower().replace("-", "")
+    return {"encoding": encoding} | {name: environment[name] for name in names}
 
 
 @contextmanager
@@ -184,7 +187,7 @@ class Forked(USUAL):  # type: ignore[misc, valid-type]
         given = (pipes[0], pipes[3], pipes[5])
         files = [number if pipe == -1 else pipe for number, pipe in enumerate(given)]
         start = None
-        if close_fds and not (executable or preexec_fn or shell or any(map(os.isatty, files))):
+        if close_fds and not (executable or preexec_fn or shell):
             request = requested(args, cwd, env, pass_fds, pipes[6:])
             start = request and starter(request)
         if start is None:
@@ -196,7 +199,7 @@ class Forked(USUAL):  # type: ignore[misc, valid-type]
 
 
 def requested(args: Any, cwd: Any, env: Any, pass_fds: Sequence[int], rest: list[Any]) -> Request | None:
-    """Return the server that this call of Popen starts, if it may be a fork."""
+    """Return the process that this call of Popen starts, if it may be a fork."""
     restore_signals, *owner, session, group = rest
     words = [os.fspath(word) for word in args] if isinstance(args, list | tuple) else []
     if not restore_signals or owner != [None, None, None, -1] or group != -1 or words[:1] != [sys.executable]:
@@ -217,9 +220,9 @@ def requested(args: Any, cwd: Any, env: Any, pass_fds: Sequence[int], rest: list
 
 
 def kind_of(module: str, arguments: Sequence[str]) -> str:
-    """Return the kind of a server, or nothing if it is another program."""
+    """Return the kind of a server, or that it is another command, or nothing if it is another program."""
     if module == COMMAND:
-        return next((word for word in arguments if word in SERVED), "")
+        return next((word for word in arguments if word in SERVED), COMMAND)
     return module if module in SERVED else ""
 
 
@@ -374,7 +377,7 @@ def reap() -> None:
 
 
 def fork_servers() -> None:
-    """Let servers that are started from now on be forks, where the system can."""
+    """Let processes of vaultseek that are started from now on be forks, where the system can."""
     if sys.platform == "linux":
         subprocess.Popen = Forked  # type: ignore[misc]
 

@@ -58,8 +58,8 @@ def test_vectors_of_a_former_model_are_gone_after_weeks_but_not_by_a_jump_of_the
     clock.mkdir()
     (clock / "sitecustomize.py").write_text(CLOCK)
     (clock / "days").write_text("0")
-    source = daemon.environment.get("PYTHONPATH", "")
-    daemon.environment["PYTHONPATH"] = f"{clock}:{source}"
+    changed = {"PYTHONPATH": f"{clock}:{daemon.environment.get('PYTHONPATH', '')}"}
+    daemon.run("start", env=changed)
     root = daemon.indexed(vault(NOTES))
     computed = daemon.json("status")["vaults"][0]["embeddings_computed"]
 
@@ -78,6 +78,7 @@ def test_vectors_of_a_former_model_are_gone_after_weeks_but_not_by_a_jump_of_the
     def use(model: str) -> int:
         daemon.stop()
         daemon.environment["VAULTSEEK_MODEL__NAME"] = model
+        daemon.run("start", env=changed)
         daemon.run("index", "--wait", "--vault", str(root))
         return int(daemon.json("status")["vaults"][0]["embeddings_computed"])
 
