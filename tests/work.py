@@ -12,21 +12,19 @@ LINEAR = 1.5 * GROWTH
 
 
 def steps(call: Callable[[], object]) -> int:
-    """Return the number of Python instructions that a call executes in this thread."""
-    taken = 0
+    """Return the number of lines that a call executes in this thread; each turn of a loop counts.
 
-    def enter(frame: FrameType, event: str, argument: Any) -> Any:
-        frame.f_trace_opcodes, frame.f_trace_lines = True, False
-        return count
+    Counting instructions would take three times as long.
+    """
+    taken = 0
 
     def count(frame: FrameType, event: str, argument: Any) -> Any:
         nonlocal taken
-        if event == "opcode":
-            taken += 1
+        taken += event in ("call", "line")
         return count
 
     before = sys.gettrace()
-    sys.settrace(enter)
+    sys.settrace(count)
     try:
         call()
     finally:
