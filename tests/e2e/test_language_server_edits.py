@@ -154,8 +154,10 @@ def harm(title: str, text: str, changed: str) -> str | None:
     return ", ".join(wrong) or None
 
 
-async def offered(here: Editor, uri: str, text: str) -> dict[str, tuple[str, list[types.TextEdit]]]:
-    """Return the distinct actions offered anywhere in a note, by title and edits."""
+async def offered(
+    here: Editor, uri: str, text: str, every: int
+) -> dict[str, tuple[str, list[types.TextEdit]]]:
+    """Return the distinct actions offered at each ``every``-th column of a note, by title and edits."""
 
     async def at(line: int, start: int, end: int) -> list[types.CodeAction]:
         where = types.Range(types.Position(line, start), types.Position(line, end))
@@ -168,7 +170,7 @@ async def offered(here: Editor, uri: str, text: str) -> dict[str, tuple[str, lis
     places = [
         (line, column, column)
         for line, each in enumerate(text.split("\n"))
-        for column in range(len(each) + 1)
+        for column in sorted({*range(0, len(each), every), len(each)})
     ]
     found = {}
 
@@ -201,13 +203,14 @@ def served(indexed_vault):
 
 
 @pytest.mark.fault("L9")
-async def test_l9_every_edit_that_an_action_proposes_leaves_the_rest_of_a_note_as_it_was(served):
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.long)])
+async def test_l9_every_edit_that_an_action_proposes_leaves_the_rest_of_a_note_as_it_was(served, every):
     titles = set()
     broken = []
     async with editor(served.daemon.environment, served.root, encoding="utf-32") as here:
         for text in generated():
             uri = here.open("Draft.md", text)
-            for title, edits in (await offered(here, uri, text)).values():
+            for title, edits in (await offered(here, uri, text, every)).values():
                 titles.add(" ".join(title.split()[:2]))
                 changed = applied(text, edits)
                 if reason := harm(title, text, changed):
