@@ -34,6 +34,8 @@ LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
 """Variables of the locale, of which the first one that is set counts."""
 SUBREAPER = 36
 """Number of the option of ``prctl`` by which orphans become children of their next ancestor with it."""
+ALIKE = ("PYTHONUNBUFFERED", "PYTHONIOENCODING")
+"""Variables that a fork obeys, or that change nothing."""
 COMMAND = "vaultseek"
 WORKER = "vaultseek.semantic.worker.main"
 READER = "vaultseek.core.indexing.reader_process"
@@ -141,11 +143,12 @@ def forks() -> Forks:
 
 
 def read_by_python(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return what Python reads in its environment only when it starts, except a variable that changes
+    """Return what Python reads in its environment only when it starts, except variables that change
     nothing here."""
-    names = (name for name in environment if name.startswith("PYTHON") and name != "PYTHONUNBUFFERED")
+    names = (name for name in environment if name.startswith("PYTHON") and name not in ALIKE)
     locale = next((environment[name] for name in LOCALE if environment.get(name)), "C")
-    encoding = "utf8" if locale in ("C", "POSIX") else locale.partition(".")[2].lower().replace("-", "")
+    encoding = "utf-8" if locale in ("C", "POSIX") else locale.partition(".")[2]
+    encoding = environment.get("PYTHONIOENCODING", encoding).lower().replace("-", "")
     return {"encoding": encoding} | {name: environment[name] for name in names}
 
 
@@ -327,7 +330,7 @@ def rename(words: Sequence[str]) -> None:
         return
     fields = Path("/proc/self/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
     start, end = map(int, fields[45:47])
-    data = "\0".join(words).encode()[: end - start - 1].ljust(end - start, b"\0")
+    data = os.fsencode("\0".join(words))[: end - start - 1].ljust(end - start, b"\0")
     ctypes.memmove(start, data, end - start)
 
 
