@@ -137,9 +137,9 @@ COSTLY = [
     "/((a{100}){100}){400}/",
     "(" * 20_000,
 ]
-CALLS = {"-a -b -c": 1500}
-"""Maximum number of calls for each note. Words that notes must not contain are looked for in every note, once
-for each word and once more for each word that may be an option of a pasted command."""
+CALLS = {"-a -b -c": 900}
+"""Maximum number of calls for each note. Words of one letter that notes must not contain are looked for in
+every note, once for each word."""
 FEW_CALLS = 200
 COSTLY_NOTES = 1000
 
