@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -151,15 +152,17 @@ def finds(running: Running, query: str) -> bool:
 
 
 def synchronise(one: Path, two: Path) -> None:
-    """Copy each file that is new or newer in one folder to the other folder."""
+    """Copy each file that is new or newer in one folder, and still there, to the other folder."""
     copies: list[tuple[Path, Path]] = []
     for here, there in ((one, two), (two, one)):
         for file in (path for path in here.rglob("*") if path.is_file() and path.name != "lock"):
             goal = there / file.relative_to(here)
-            if not goal.exists() or goal.stat().st_mtime_ns < file.stat().st_mtime_ns:
-                copies.append((file, goal))
+            with suppress(FileNotFoundError):
+                if not goal.exists() or goal.stat().st_mtime_ns < file.stat().st_mtime_ns:
+                    copies.append((file, goal))
     for file, goal in copies:
         goal.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         arriving = goal.with_name(f".{goal.name}.part")
-        shutil.copy2(file, arriving)
-        arriving.replace(goal)
+        with suppress(FileNotFoundError):
+            shutil.copy2(file, arriving)
+            arriving.replace(goal)

@@ -345,7 +345,9 @@ class VaultRegistry:
             follower.expect_close(IndexDamaged(replaced))
             self.close_vault(options.root)
             with contextlib.suppress(VaultseekError):
-                await self._open(options)
+                opened = await self._open(options)
+                # It may be of another ledger, with other notes at the same revision.
+                opened.vault.rebuild_keyword_index()
 
     def free_name(self, root: Path) -> str:
         """Return a name for the vault at ``root``, with a number appended if another vault has the same

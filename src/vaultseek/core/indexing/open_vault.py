@@ -274,9 +274,9 @@ class OpenVault:
         return set().union(*(space.models for space in self._spaces()))
 
     def rebuild_keyword_index(self) -> None:
-        """Rebuild the damaged keyword index from the ledger in the background."""
+        """Rebuild the keyword index from the ledger in the background."""
         if not self.engine.rebuilding:
-            log.warning("the keyword index of %s is damaged; rebuilding it", self.name)
+            log.warning("rebuilding the keyword index of %s from the ledger", self.name)
             self.engine.rebuilding = True
             self._writer.submit(self.engine.rebuild, self.ledger)
 
