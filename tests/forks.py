@@ -1,4 +1,5 @@
-"""Processes of vaultseek as forks of one that has imported it already, which saves most of their time.
+"""Run processes of vaultseek as forks of a process that has already imported it. This saves most of their
+time.
 
 Each has its own arguments, environment, folder and files, is a child of the process that started it, and ends
 like any Python program. ``scripts/test --all`` starts every server as a user does.
@@ -31,7 +32,7 @@ NAME = 1000
 FILES = 16
 """Maximum number of files that a process is given."""
 LOCALE = ("LC_ALL", "LC_CTYPE", "LANG")
-"""Variables of the locale, of which the first one that is set counts."""
+"""Variables of the locale; the first one that is set counts."""
 SUBREAPER = 36
 """Number of the option of ``prctl`` by which orphans become children of their next ancestor with it."""
 ALIKE = ("PYTHONUNBUFFERED", "PYTHONIOENCODING")
@@ -60,8 +61,8 @@ USUAL = subprocess.Popen
 
 
 class Request(NamedTuple):
-    """A process to start. ``targets`` are the numbers of its files; ``waits`` is true if its sender is
-    told its exit code, and otherwise is its parent."""
+    """A process to start. ``targets`` are the numbers of its files. If ``waits`` is true, the sender gets its
+    exit code; otherwise, the sender becomes its parent."""
 
     module: str
     arguments: list[str]
@@ -154,7 +155,7 @@ def read_by_python(environment: Mapping[str, str]) -> dict[str, str]:
 
 @contextmanager
 def adopting() -> Iterator[None]:
-    """Become the parent of grandchildren whose parents end meanwhile."""
+    """While this context lasts, become the parent of grandchildren whose own parents end."""
     control = ctypes.CDLL(None).prctl
     control(SUBREAPER, 1, 0, 0, 0)
     try:
@@ -248,7 +249,7 @@ def fork_directly(request: Request, files: Sequence[int]) -> int:
     """Start a daemon as a fork of this command."""
     child = os.fork()
     if child == 0:
-        # What the command has open is closed under its objects, which therefore must not be collected.
+        # The files of the command's objects are closed, so these objects must not be collected.
         gc.freeze()
         become(request, files)
     return child

@@ -231,8 +231,8 @@ def _shown_rows(
 
 
 def _unseen(passage: Chunk, count: int) -> Set[int]:
-    """Return the rows that are no prose: pictures, which appear in the text only as descriptions, footnotes,
-    the code of templates, and the first rows of code blocks, which have a language."""
+    """Return the rows without prose: pictures, which the text only describes, footnotes, the code of
+    templates, and the first rows of code blocks, which name a language."""
     source = passage.source
     if not (passage.code or _MAY_BE_UNSEEN.search(source)):
         return frozenset()
@@ -333,7 +333,7 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
 
 
 def _headings_at_end(are_headings: Sequence[bool]) -> int:
-    """Return the index of the first of the headings at the end; 0 if there are none or only headings."""
+    """Return the index at which the headings at the end begin; 0 if no heading or only headings are there."""
     count = len(are_headings)
     while count and are_headings[count - 1]:
         count -= 1

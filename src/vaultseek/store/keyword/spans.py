@@ -28,8 +28,7 @@ CACHED_TEXTS = 2048
 SAME_CHARS = 2
 """Number of first letters that no stemmer changes."""
 ENGLISH_CHARS, ENDING_CHARS = 1, 3
-"""Maximum number of last letters of an English stem, and of a stem in another language, that its words do not
-have."""
+"""Maximum number of last letters of a stem that its words do not have: in English, and in other languages."""
 _COMPOSES = re.compile("[\u1160-\u11ff\uff9e-\uffdc]")
 """Characters that are not combining marks but may compose with the preceding character: Hangul vowels and
 final consonants, and the voicing marks of half-width kana."""
@@ -94,7 +93,7 @@ class SpanFinder:
 
 @lru_cache(maxsize=64)
 def _beginnings(terms: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return strings in lower case, of which each ASCII word with one of the ``terms`` contains at least one.
+    """Return strings in lower case. Each ASCII word with one of the ``terms`` contains at least one of them.
 
     Returns None if a term has other letters, because stemmers may change the first letters of such words.
     """
