@@ -53,13 +53,14 @@ _INVISIBLE = (
 and emoji need them."""
 INVISIBLE = "".join(f"{chr(first)}-{chr(last)}" for first, last in _INVISIBLE)
 """The invisible characters, as ranges for a character class."""
-_MAY_BE_HIDDEN = f"{INVISIBLE}\u200c\u200d\ufe00-\ufe0f"
-_IS_HIDDEN = (
+MAY_BE_HIDDEN = f"{INVISIBLE}\u200c\u200d\ufe00-\ufe0f"
+"""The characters that ``HIDDEN`` may match, as ranges for a character class."""
+IS_HIDDEN = (
     f"(?<=[{INVISIBLE}])"
     "|(?<=[\u200c\u200d])(?:(?<![\u0590-\U0010ffff].)|(?![\u0590-\U0010ffff]))"
     "|(?<=[\ufe00-\ufe0f])(?<=\\w.)(?!\u20e3)"
 )
-HIDDEN = f"[{_MAY_BE_HIDDEN}](?:{_IS_HIDDEN})"  # searching for the character first is faster
+HIDDEN = f"[{MAY_BE_HIDDEN}](?:{IS_HIDDEN})"  # searching for the character first is faster
 """Pattern for one character that is not displayed. It is an invisible character, a joiner next to a letter of
 a script without joining (such as Latin), or a variation selector after a letter instead of an emoji."""
 
@@ -241,7 +242,7 @@ def _apostrophe_pattern() -> re.Pattern[str]:
 @cache
 def _signs_pattern() -> re.Pattern[str]:
     typed = "".join(_TYPED)
-    return re.compile(f"[{typed}{_MAY_BE_HIDDEN}](?:(?<=[{typed}])|{_IS_HIDDEN})")
+    return re.compile(f"[{typed}{MAY_BE_HIDDEN}](?:(?<=[{typed}])|{IS_HIDDEN})")
 
 
 @cache

@@ -71,8 +71,10 @@ def scan(text: str, line: int, source: Source, definitions: Definitions, inlines
     _Scanner(text, line, source, definitions, inlines).run()
 
 
-_SPECIAL = re.compile(r"[\\`$<\[\]#]|!(?=\[)|https?://", re.IGNORECASE)
-_SPECIAL_EMPHASIS = re.compile(r"[\\`$<\[\]#*_~=]|!(?=\[)|https?://", re.IGNORECASE)
+# A pattern that begins with a set of characters is found several times as fast.
+_IS_SPECIAL = r"(?:(?<![!hH])|(?<=!)(?=\[)|(?<=[hH])(?i:ttps?://))"
+_SPECIAL = re.compile(rf"[\\`$<\[\]#!hH]{_IS_SPECIAL}")
+_SPECIAL_EMPHASIS = re.compile(rf"[\\`$<\[\]#*_~=!hH]{_IS_SPECIAL}")
 _PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _TAG_SIGN = r"[^\s\x00-,.:-@\[-^`{-\x7f\ufeff\u2000-\u206f\u2e00-\u2e7f]"
 _TAG = re.compile(rf"(?:{_TAG_SIGN}++|(?<=\w)[\u200b\u2060\ufeff]++(?={_TAG_SIGN}))+")

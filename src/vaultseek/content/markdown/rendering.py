@@ -20,7 +20,7 @@ from itertools import pairwise
 
 from vaultseek.base.limits import OPEN_BRACKETS
 from vaultseek.base.model import Edit, apply_edits
-from vaultseek.base.text import HIDDEN
+from vaultseek.base.text import HIDDEN, IS_HIDDEN, MAY_BE_HIDDEN
 from vaultseek.content.markdown.links import decode_reference, label_key, parse_destination
 from vaultseek.content.markdown.structure import Block, without_quotes
 
@@ -119,6 +119,11 @@ def _by_row(edits: Iterable[Edit], first: int, own: Sequence[str], columns: Sequ
     ``own`` has the lines, and ``first`` is the number of the first one. ``columns`` has the column at which
     the text starts in each line.
     """
+    if len(own) == 1:
+        shift = columns[0]
+        for start, end, text in edits:
+            yield first, Edit(start + shift, end + shift, text)
+        return
     row, start = 0, 0
     for edit in edits:
         text = edit.text
@@ -259,10 +264,6 @@ _CELL = re.compile(r"(?:[^|\\\s]|\\.?)(?:(?:[^|\\]|\\.)*(?:[^|\\\s]|\\.?))?")
 _REFERENCE = r"&(?:\#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
 
 
-def _sign(hidden: str) -> re.Pattern[str]:
-    return re.compile(rf"[\\`$<\[\]&*_~=%^]|{hidden}")
-
-
 def _token(hidden: str) -> re.Pattern[str]:
     return re.compile(
         rf"""
@@ -290,7 +291,11 @@ def _token(hidden: str) -> re.Pattern[str]:
 
 
 _NEVER = "(?!)"
-_SIGNS = {True: _sign(_NEVER), False: _sign(HIDDEN)}
+_MARKUP = r"\\`$<\[\]&*_~=%^"
+_SIGNS = {
+    True: re.compile(f"[{_MARKUP}]"),
+    False: re.compile(f"[{_MARKUP}{MAY_BE_HIDDEN}](?:(?<=[{_MARKUP}])|{IS_HIDDEN})"),
+}
 _TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
 """Patterns for ASCII text (True) and other text (False). ASCII text has no invisible characters, and
 searching for them takes three times as long."""

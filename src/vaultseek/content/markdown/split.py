@@ -33,8 +33,10 @@ searched by words anyway.
 
 # A match ends a part. Parts that are still too long are split at the next level of borders.
 # A sentence ends before white space or, in Chinese and Japanese, anywhere. The look-behind keeps the time
-# linear for a long run of dots.
-SENTENCE = re.compile(r"(?<![.!?…])[.!?…]++[\"')\]”’»*_]*+(?=\s)|[。！？]++[」』”’）]*+")
+# linear for a long run of dots. A pattern that begins with a set of characters is found much faster.
+SENTENCE = re.compile(
+    r"[.!?…。！？](?:(?<=[.!?…])(?<![.!?…][.!?…])[.!?…]*+[\"')\]”’»*_]*+(?=\s)|(?<=[。！？])[。！？]*+[」』”’）]*+)"
+)
 WHOLE = re.compile(r"(?!)")
 LINE = re.compile(r"\n")
 PHRASE = re.compile(r"\S++(?:[^\S\n]++\S++){0,15}")

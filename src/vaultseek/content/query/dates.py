@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain
 from typing import NamedTuple
 
 from dateutil.parser import isoparse  # type: ignore[import-untyped]
@@ -247,22 +248,22 @@ def find_dates(text: str) -> list[Written]:
     return sorted(found, key=lambda each: each.start)
 
 
-def matches_in_lines(pattern: re.Pattern[str], sign: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Yield the matches for ``pattern``, trying only lines that contain a match for ``sign``.
+def lines_with(sign: re.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the lines that contain a match for ``sign``.
 
-    Each match for ``pattern`` must be within one line and contain a match for ``sign``. Finding ``sign``
-    first is several times as fast as trying ``pattern`` everywhere.
+    Finding these lines first is several times as fast as trying a longer pattern everywhere.
     """
     end = 0
     while found := sign.search(text, end):
         start, end = text.rfind("\n", 0, found.start()) + 1, text.find("\n", found.end())
         end = len(text) if end < 0 else end
-        yield from pattern.finditer(text, start, end)
+        yield start, end
 
 
 def _in_numbers(text: str) -> Iterator[Written]:
     """Yield the dates in numbers that have a whole year."""
-    for match in matches_in_lines(_IN_NUMBERS, _HAS_YEAR, text):
+    in_lines = (_IN_NUMBERS.finditer(text, *line) for line in lines_with(_HAS_YEAR, text))
+    for match in chain.from_iterable(in_lines):
         suffix = next(each for each in ("", "2", "3", "4", "5") if match[f"year{each}"])
         if suffix != "2":
             parts = match[f"year{suffix}"], int(match[f"month{suffix}"]), match[f"day{suffix}"]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from vaultseek.base.limits import TERM_CHARS
 from vaultseek.base.text import fold, fold_accents, normalize
 from vaultseek.content.query.compare import contains
-from vaultseek.content.query.dates import ARTICLE, find_dates, matches_in_lines
+from vaultseek.content.query.dates import ARTICLE, find_dates, lines_with
 
 MARK = "="
 """Character before the normal form of an identifier; no word begins with it."""
@@ -43,7 +43,10 @@ CACHED_TEXTS = 4096
 """Number of texts whose normal forms are cached. The forms are needed twice: for the ledger and then, after a
 batch of notes, for the keyword index."""
 
-_HAS_SIGN = re.compile(r"[0-9§]|\(\)|[^\W_][-‐‑][^\W_]|\w\.\w+\.\w")
+_HAS_SIGN = re.compile(
+    r"[0-9§(‐‑×.-](?:(?<=[0-9§])|(?<=[^\W_][‐‑×-])(?=[^\W_])|(?<=\()(?=\))|(?<=\w\.)(?=\w+\.\w))"
+)
+"""Pattern for the signs without which a line has no normal form."""
 _COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[-‐‑–−./_:#×][^\W_]++)+")
 _SPACE_BEFORE_NUMBER = re.compile(r"[ \xa0]#?[0-9]+(?:[-‐‑–−.][0-9]+)*(?![^\W_])")
 _WORD_BEFORE = re.compile(rf"(?<![^\W_])[^\W\d_]{{1,{SPACED_LETTERS}}}\Z")
@@ -72,8 +75,6 @@ _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
 _JOINT = re.compile(r"[-‐‑–−./_:#×](?<=[^\W_].)(?=[^\W_])")
 _DIGIT = re.compile("[0-9]")
-_DOT = re.compile(r"\.(?<=\w.)(?=\w)")
-_SIGN = re.compile(r"\(\)|§")
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _LEVELS = re.compile(r"[0-9]\.[0-9]")
 _BORDER = re.compile(r"(?<=[0-9])[\W_]+(?=[0-9])")
@@ -136,36 +137,53 @@ def _forms_in(text: str, day_first: bool | None) -> Iterator[NormalForm]:
         )
         own = text[start:end] if is_word and text[start:end] in (*days, days[0][:7]) else ""
         yield NormalForm(tuple(dict.fromkeys((*days, *(day[:7] for day in days)))), start, end, own)
-    for start, end in dict.fromkeys(_places_of_codes(text)):
+    for start, end in lines_with(_HAS_SIGN, text):
+        yield from _identifiers_in(text, start, end)
+
+
+def _identifiers_in(text: str, line: int, line_end: int) -> Iterator[NormalForm]:
+    """Yield the normal forms of the identifiers in the line from ``line`` to ``line_end``."""
+    for start, end in dict.fromkeys(_places_of_codes(text, line, line_end)):
         if form := identifier_form(text[start:end]):
             terms = (form, _CLOSED + form[1:].replace("-", "")) if "-" in form else (form,)
             yield NormalForm(terms, start, end)
-    for match in matches_in_lines(_DOTTED, _DOT, text):
-        if parts := tuple(_dotted_parts(match[0].lower())):
-            yield NormalForm(parts, *match.span())
-    for match in matches_in_lines(_SIGNED, _SIGN, text):
-        yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
+    if text.find(".", line, line_end) >= 0:
+        for match in _DOTTED.finditer(text, line, line_end):
+            if parts := tuple(_dotted_parts(match[0].lower())):
+                yield NormalForm(parts, *match.span())
+    if text.find("()", line, line_end) >= 0 or text.find("§", line, line_end) >= 0:
+        for match in _SIGNED.finditer(text, line, line_end):
+            yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
 
 
-def _places_of_codes(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the character ranges of possible identifiers, some of them twice."""
-    for pattern, sign in ((_COMPOUND, _JOINT), (_WITH_UNIT, _DIGIT), (_SPACED_DIGITS, _DIGIT)):
-        for match in matches_in_lines(pattern, sign, text):
-            yield match.span()
-    for match in _SPACE_BEFORE_NUMBER.finditer(text):
+def _places_of_codes(text: str, line: int, line_end: int) -> Iterator[tuple[int, int]]:
+    """Yield the character ranges of possible identifiers in a line, some of them twice."""
+    if _JOINT.search(text, line, line_end):
+        yield from (match.span() for match in _COMPOUND.finditer(text, line, line_end))
+    if not _DIGIT.search(text, line, line_end):
+        return
+    for pattern in (_WITH_UNIT, _SPACED_DIGITS):
+        yield from (match.span() for match in pattern.finditer(text, line, line_end))
+    for match in _SPACE_BEFORE_NUMBER.finditer(text, line, line_end):
         start, end = match.span()
-        if word := _WORD_BEFORE.search(text, max(0, start - SPACED_LETTERS - 1), start):
+        if word := _WORD_BEFORE.search(text, max(line, start - SPACED_LETTERS - 1), start):
             yield word.start(), end
-    for match in matches_in_lines(_CHAIN, _SPACED_CODE, text):
-        links = [link.span() for link in _LINK.finditer(text, *match.span())]
-        if len(links) < 2 or not _LETTER.search(match[0]):
-            continue
-        number = next(at for at, link in enumerate(links) if any(map(str.isdecimal, text[slice(*link)])))
-        for first in range(number + 1):
-            for _, end in links[max(number, first + 1) : number + CHAIN_LINKS]:
-                if _LETTER.search(text, links[first][0], end):
-                    yield links[first][0], end
-        yield match.span()
+    if _SPACED_CODE.search(text, line, line_end):
+        for match in _CHAIN.finditer(text, line, line_end):
+            yield from _codes_in_chain(text, match)
+
+
+def _codes_in_chain(text: str, chain: re.Match[str]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of the codes in a chain of words, and the whole chain."""
+    links = [link.span() for link in _LINK.finditer(text, *chain.span())]
+    if len(links) < 2 or not _LETTER.search(chain[0]):
+        return
+    number = next(at for at, link in enumerate(links) if any(map(str.isdecimal, text[slice(*link)])))
+    for first in range(number + 1):
+        for _, end in links[max(number, first + 1) : number + CHAIN_LINKS]:
+            if _LETTER.search(text, links[first][0], end):
+                yield links[first][0], end
+    yield chain.span()
 
 
 def _dotted_parts(name: str) -> Iterator[str]:

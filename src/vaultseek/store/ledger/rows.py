@@ -234,8 +234,8 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         note.title_source,
         to_json(note.aliases),
         to_json(note.tags),
-        to_json([_shown_values(h.level, h.text, h.line, h.rendered) for h in note.headings]),
-        to_json([_shown_values(t.mark, t.text, t.line, t.rendered) for t in note.tasks]),
+        _from_text([_shown_values(h.level, h.text, h.line, h.rendered) for h in note.headings]),
+        _from_text([_shown_values(t.mark, t.text, t.line, t.rendered) for t in note.tasks]),
         to_json(note.frontmatter),
         indexed.modified,
         indexed.created.seconds,
@@ -317,13 +317,13 @@ def _names(note: Note) -> set[str]:
 def _chunk_values(chunk: Chunk) -> tuple[Any, ...]:
     return (
         chunk.id,
-        to_json(chunk.heading_path),
+        _from_text(chunk.heading_path),
         chunk.start_line,
         chunk.end_line,
         chunk.text,
-        to_json(chunk.code) if chunk.code else "[]",
+        _from_text(chunk.code),
         chunk.place,
-        to_json([value for edit in chunk.edits for value in edit]) if chunk.edits else "[]",
+        _from_text([value for edit in chunk.edits for value in edit]),
     )
 
 
@@ -368,6 +368,12 @@ def link_row(row: Any) -> LinkRow:
 def _list(text: str) -> Any:
     """Return a list of strings or of short tuples from JSON that ``to_json`` wrote. Most lists are empty."""
     return () if text == "[]" else orjson.loads(text)
+
+
+def _from_text(values: Sequence[Any]) -> str:
+    """Return values from a note's text as JSON, like ``to_json``. A text has no surrogates, unlike
+    properties, so the faster library can write it."""
+    return orjson.dumps(values).decode() if values else "[]"
 
 
 def to_json(value: Any) -> str:
