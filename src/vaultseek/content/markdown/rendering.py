@@ -15,7 +15,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 
 from vaultseek.base.limits import OPEN_BRACKETS
@@ -264,7 +264,23 @@ _CELL = re.compile(r"(?:[^|\\\s]|\\.?)(?:(?:[^|\\]|\\.)*(?:[^|\\\s]|\\.?))?")
 _REFERENCE = r"&(?:\#(?:[0-9]{1,7}|[xX][0-9a-fA-F]{1,6})|[a-zA-Z][a-zA-Z0-9]{1,31});"
 
 
-def _token(hidden: str) -> re.Pattern[str]:
+_MARKUP = r"\\`$<\[\]&*_~=%^"
+
+
+@cache
+def _signs_pattern(is_ascii: bool) -> re.Pattern[str]:
+    """Return the pattern for the characters of markup, and in text that is not ASCII, for invisible ones."""
+    other = f"{MAY_BE_HIDDEN}](?:(?<=[{_MARKUP}])|{IS_HIDDEN})"
+    return re.compile(f"[{_MARKUP}" + ("]" if is_ascii else other))
+
+
+@cache
+def _token_pattern(is_ascii: bool) -> re.Pattern[str]:
+    """Return the pattern for a token of inline Markdown.
+
+    ASCII text has no invisible characters, and searching for them takes three times as long.
+    """
+    hidden = "(?!)" if is_ascii else HIDDEN
     return re.compile(
         rf"""
         # most characters begin nothing and are skipped
@@ -290,15 +306,6 @@ def _token(hidden: str) -> re.Pattern[str]:
     )
 
 
-_NEVER = "(?!)"
-_MARKUP = r"\\`$<\[\]&*_~=%^"
-_SIGNS = {
-    True: re.compile(f"[{_MARKUP}]"),
-    False: re.compile(f"[{_MARKUP}{MAY_BE_HIDDEN}](?:(?<=[{_MARKUP}])|{IS_HIDDEN})"),
-}
-_TOKENS = {True: _token(_NEVER), False: _token(HIDDEN)}
-"""Patterns for ASCII text (True) and other text (False). ASCII text has no invisible characters, and
-searching for them takes three times as long."""
 _BACKTICKS = re.compile(r"`+")
 _DOLLAR = re.compile(r"(?<![\\ \t])\$(?![0-9])")
 _WIKI = re.compile(r"!?\[\[([^\[\]\n]*)\](?:\[([^\[\]\n]+)\])?\]")
@@ -324,7 +331,7 @@ _SILENT = frozenset({"script", "style", "template", "noscript"})
 
 def _inline(text: str, labels: Labels) -> list[Edit]:
     """Return the edits that render inline Markdown, in order."""
-    return _Inline(text, labels).edits() if _SIGNS[text.isascii()].search(text) else []
+    return _Inline(text, labels).edits() if _signs_pattern(text.isascii()).search(text) else []
 
 
 class _Inline:
@@ -348,7 +355,7 @@ class _Inline:
 
     def edits(self) -> list[Edit]:
         text, position = self._text, 0
-        token = _TOKENS[text.isascii()]
+        token = _token_pattern(text.isascii())
         while match := token.search(text, position):
             kind = match.lastgroup or ""
             position = getattr(self, f"_{kind}")(match)
@@ -548,7 +555,7 @@ def _html_edits(text: str) -> Iterator[Edit]:
     """Yield the edits that render a block of HTML, in order."""
     position = 0
     readings: list[str] = []
-    while match := _HTML_TOKEN.search(text, position):
+    while match := _html_token_pattern().search(text, position):
         start, position = match.span()
         if match[0] == "<!--":
             closer = text.find("-->", position)
@@ -606,12 +613,18 @@ def _ruby_edit(tag: re.Match[str], text: str, readings: list[str]) -> Edit | Non
 
 def _decoded(reference: str) -> str:
     """Return the characters for a reference such as ``&eacute;``, on one line."""
-    return _HIDDEN.sub("", " ".join(re.split("[\xa0\\s]", decode_reference(reference))))
+    return _hidden_pattern().sub("", " ".join(re.split("[\xa0\\s]", decode_reference(reference))))
 
 
 def _hidden(text: str) -> list[Edit]:
-    return [Edit(*match.span()) for match in _HIDDEN.finditer(text)]
+    return [Edit(*match.span()) for match in _hidden_pattern().finditer(text)]
 
 
-_HIDDEN = re.compile(f"(?:{HIDDEN})+")
-_HTML_TOKEN = re.compile(f"<!--|</?|{_REFERENCE}|(?:{HIDDEN})+", re.VERBOSE)
+@cache
+def _hidden_pattern() -> re.Pattern[str]:
+    return re.compile(f"(?:{HIDDEN})+")
+
+
+@cache
+def _html_token_pattern() -> re.Pattern[str]:
+    return re.compile(f"<!--|</?|{_REFERENCE}|(?:{HIDDEN})+", re.VERBOSE)
