@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, zip_longest
+from itertools import zip_longest
 from typing import NamedTuple, TypeVar
 
 from vaultseek.base.limits import KIB
@@ -327,16 +327,15 @@ class Body:
     @classmethod
     def of(cls, part: NotePart) -> Body:
         edits = part.edits
-        lines = [
-            apply_edits(line, edits[number]) if number in edits else line
-            for number, line in enumerate(part.lines, part.body_line)
-        ]
-        starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
-        shown = [
-            each
-            for row, line in enumerate(part.lines, part.body_line)
-            for each in _shown(starts[row - part.body_line], line, edits.get(row, ()))
-        ]
+        lines: list[str] = []
+        starts = [0]
+        shown: list[_Shown] = []
+        for number, line in enumerate(part.lines, part.body_line):
+            if number in edits:
+                shown += _shown(starts[-1], line, edits[number])
+                line = apply_edits(line, edits[number])
+            lines.append(line)
+            starts.append(starts[-1] + len(line) + 1)
         return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -211,12 +211,12 @@ class Analyzer:
         Suffixes carry accents in many languages, and queries typed without accents must match as well.
         """
         lower = word.lower()
-        if not _has_letters_only(lower):
-            plain = lower if lower.isascii() else fold_accents(lower)
-            return (Term(plain, offset, role, plain),) if plain else ()
         if lower.isascii() and not self._keeps_accents:
-            return (Term((self._stem(lower) or lower) + self._mark, offset, role, lower),)
+            stem = (self._stem(lower) or lower) + self._mark if lower.isalpha() else lower
+            return (Term(stem, offset, role, lower),)
         plain = fold_accents(lower)
+        if not _has_letters_only(lower):
+            return (Term(plain, offset, role, plain),) if plain else ()
         if not plain:
             return ()
         if self._keeps_accents:
