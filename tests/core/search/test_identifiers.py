@@ -438,6 +438,12 @@ def test_why_says_that_the_identifier_is_missing(opened):
         ("Case 12-CV-3388", "Case 12-CV-3389"),
         ("order 88 123 456", "order 88 123 457"),
         ("the pump PX-2290 is installed", "where is PX-2291 installed"),
+        ("the plate WX72 JKL", "WX72 JKM"),
+        ("the plate WX72 JKL", "wx72 jkm"),
+        ("the bearing NTN 6204 LLU", "NTN 6204 ZZ"),
+        ("postcode SW1A 1AB", "SW1A 1AC"),
+        ("88 123 456 in all", "88 123 457"),
+        ("7712 4490 18 at the club", "7712 4490 19"),
     ],
 )
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
@@ -448,8 +454,9 @@ def test_a_note_with_a_similar_code_is_not_certain(index_of, written, other, mod
     assert (own["path"], own["certainty"] > 0.5) == ("Code.md", True)
 
 
-def test_the_bar_is_not_lowered_for_years_and_for_numbers_after_a_stop_word(index_of):
-    index = index_of(SHELF | {"Code.md": "The budget of 2026, and a dinner with twelve guests."})
-    for query in ("budget 2026", "dinner for 12 guests"):
+def test_the_bar_is_not_lowered_for_other_numbers_and_for_words_around_a_code(index_of):
+    text = "The budget of 2026, a dinner with twelve guests, ports 8080 and 9090, the fan of the GTX 1080."
+    index = index_of(SHELF | {"Code.md": text})
+    for query in ("budget 2026", "dinner for 12 guests", "ports 8080, 9090", "gtx 1080 fan", "loud GTX 1080"):
         answer = ask(index, query)
         assert (paths(answer)[0], answer["results"][0]["certainty"] > 0.5) == ("Code.md", True), query

@@ -44,7 +44,8 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     most = np.where(misnamed, formula.MISNAMED_CONFIDENCE, 1.0)
     notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
-    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact) | (lacks_number(query) & ~called)
+    lacking = lacking_code(query, notes) & ~called
+    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact) | lacking
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):
@@ -151,30 +152,39 @@ def notes_with_code(query: Evidence, notes: Table) -> tuple[Bools, tuple[str, ..
     return having, tuple(code for code, words in required.items() if words & unknown)
 
 
-def lacks_number(query: Evidence) -> bool:
-    """True if the query has a number that no note has in the same code: ``M6x25``, ``250 nF``, ``room 215``.
+def lacking_code(query: Evidence, notes: Table) -> Bools:
+    """Return a mask of the notes that lack a part of a code in the query, from its first number on.
 
-    A number is the same if any of the codes around it is in a note: ``GTX 1080`` for ``GTX 1080 Ti``.
+    They lack a number if no note has any of the codes around it: ``M6x25``, ``250 nF``, ``88 123 457``. They
+    lack letters if they have neither such a code nor the word: ``JKM`` in ``WX72 JKM``.
     """
+    lacking = np.zeros(len(notes), np.bool_)
     if query.keyword is None or query.parsed.request.typing:
-        return False
-    numbers: dict[str, bool] = {}
+        return lacking
+    found: dict[str, bool] = {}
     for term in query.keyword.terms:
         is_code = _is_code(term.word) and STOP_WORDS.isdisjoint(term.word.split())
         if term.kind not in _OF_WHOLE or (term.kind == "word" and not is_code):
             continue
-        for number in re.findall("[0-9]+", term.word):
+        for part in _WORD.findall(_BEFORE_NUMBER.sub("", term.word)):
             if term.df and not term.fuzzy:
-                numbers[number] = True
+                found[part] = True
             elif is_code:
-                numbers.setdefault(number, False)
-    return not all(numbers.values())
+                found.setdefault(part, False)
+    for part in (part for part, is_found in found.items() if not is_found):
+        lacking |= True if _has_digit(part) else ~_having_all([part], notes)
+    return lacking
+
+
+_WORD = re.compile(r"[^\W_]+")
+_BEFORE_NUMBER = re.compile(r"^(?:[^\W\d_]*[\W_]+)*(?=[^\W\d_]*[0-9])")
 
 
 def _is_code(identifier: str) -> bool:
-    """True for an identifier whose number is not a year, and for a long number that is not a date."""
+    """True for an identifier whose number is not a year, and for a long number that is neither a date nor a
+    list of numbers."""
     numbers = re.findall("[0-9]+", identifier)
-    if not numbers or all(map(_YEAR.fullmatch, numbers)) or dates_of(identifier):
+    if not numbers or all(map(_YEAR.fullmatch, numbers)) or ", " in identifier or dates_of(identifier):
         return False
     return any(map(str.isalpha, identifier)) or sum(map(len, numbers)) >= TELLING_DIGITS
 

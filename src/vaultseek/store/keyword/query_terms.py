@@ -42,7 +42,8 @@ K3 = 2.0
 
 @dataclass(frozen=True, slots=True)
 class QueryTerm:
-    """A term to look up. ``token`` is the number of the term's token in the query.
+    """A term to look up. ``token`` is the number of the term's token in the query. It is negative for
+    prefixes and for expressions of several tokens.
 
     ``also`` contains alternative terms, which count as this term, such as the word's stems in other
     languages. ``weight`` applies if the vault contains the token as a whole, ``weight_unknown`` if it does
@@ -122,14 +123,14 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
     words = {term.word for term in terms}
     known = {term for each in terms for term in (each.term, *each.also)}
     for form in _forms_of_query(text):
-        written = fold(text[form.start : form.end])
+        written, token = fold(text[form.start : form.end]), -2 - len(joined)
         if _is_open_code(form.terms[0], written):
             parts = _WORD.findall(written)
             within = {*written.split(), *parts, *(f"#{part}" for part in parts)}
             also = spellings(form.terms[0], written)
             joined = [_or_also(term, also) if term.word in within else term for term in joined]
             if written not in words:  # only shows which notes have the whole code
-                joined.append(QueryTerm(written, also[0], "whole", -1, 0.0, 0.0, also=also[1:]))
+                joined.append(QueryTerm(written, also[0], "whole", token, 0.0, 0.0, also=also[1:]))
         elif written not in words or (DAY_OR_MONTH.fullmatch(form.terms[0]) and form.terms[0] not in known):
             days = tuple(term for term in form.terms if len(term) > len("2026-03")) or form.terms
             if days[0].startswith(MARK):
@@ -137,7 +138,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
             else:
                 joined = [_as_part(term, written) for term in joined]
                 days = (*days, *chain.from_iterable(map(spellings_like_versions, days)))
-            joined.append(QueryTerm(written, days[0], "whole", -1, also=days[1:]))
+            joined.append(QueryTerm(written, days[0], "whole", token, weight_unknown=0.0, also=days[1:]))
     return joined
 
 

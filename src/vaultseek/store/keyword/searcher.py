@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from vaultseek.content.languages.stopwords import all_stop_words
-from vaultseek.content.query.normal_forms import MARK, word_form
+from vaultseek.content.query.normal_forms import MARK, is_code, word_form
 from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
 from vaultseek.store.keyword.bm25f import TermScores, idf
@@ -84,11 +84,11 @@ class Searcher:
         terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
-        # A day, or a number written in several words, is looked up only if a note contains it.
+        # A day in several words is looked up only if a note contains it.
         exact = [
             each
             for each in exact
-            if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df or not each.term.weight
+            if each.term.token >= 0 or each.term.kind == "prefix" or each.scores.df or is_code(each.term.term)
         ]
         days = {each.term.word for each in exact if each.term.token < 0}
         weighted = [
