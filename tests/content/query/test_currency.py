@@ -143,8 +143,18 @@ def test_a_note_with_other_text_names_its_successor(sentence):
     assert successors(title + sentence + "\n\nText" * 6) == ["New"]
 
 
-def test_a_link_with_parentheses_names_the_successor():
-    assert successors("DEPRECATED: use [New](Pump(2026)) instead.\n\nText") == ["Pump(2026)"]
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("[New](Pump(2026))", "Pump(2026)"),
+        ("[New](Pump_(2026).md)", "Pump_(2026).md"),
+        ("**[_New_](<_new_ pump.md>)**", "_new_ pump.md"),
+        ("*[[_new_]]*", "_new_"),
+    ],
+)
+def test_a_link_with_parentheses_or_signs_of_emphasis_names_the_successor(link, target):
+    assert successors(f"DEPRECATED: use {link} instead.\n\nText") == [target]
+    assert successors(f"Replaced by {link}.\n\nText") == [target]
 
 
 @pytest.mark.parametrize(

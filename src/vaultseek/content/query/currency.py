@@ -357,7 +357,7 @@ _TITLE_REMARK = re.compile(r"[(\[–—]\s*|\s-\s")
 _MARKS = re.compile(
     r"^(?:\s|>|[-*+](?=\s)|\[![^\]\n]*\][+-]?|[*_=]{1,3}(?=\S)|[^\w\s\[#~]+(?=\s))+", re.MULTILINE
 )
-_EMPHASIS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)")
+_EMPHASIS = re.compile(rf"({WRITTEN_LINK.pattern})|(?<!\w)[*_]{{1,3}}(?=\S)|(?<=\S)[*_]{{1,3}}(?!\w)")
 
 
 def _plain(span: Span, lines: Sequence[str]) -> str:
@@ -367,7 +367,9 @@ def _plain(span: Span, lines: Sequence[str]) -> str:
     ]
     if "%%" in text or "<!--" in text:
         text = "".join(outside_comments(text))
-    return _MARKS.sub("", _EMPHASIS.sub("", text)).strip()
+    if "*" in text or "_" in text:
+        text = _EMPHASIS.sub(r"\1", text)
+    return _MARKS.sub("", text).strip()
 
 
 def _texts(value: Any) -> Iterator[str]:
