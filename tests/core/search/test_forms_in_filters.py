@@ -106,6 +106,8 @@ CODES = {
     "Plate.md": "The code 0017AB9 is on it.\n",
     "Audit.md": "per ISO/IEC27001 rules\n",
     "Open audit.md": "per ISO/IEC 27001 rules\n",
+    "Cushion.md": "It measures 40 × 60 cm in all.\n",
+    "Mat.md": "A mat of 40x60cm lies there.\n",
     "Steel.md": "per DIN EN 1090 rules\n",
     "Iron.md": "per DIN-EN-1090 rules\n",
     "Car.md": "The plate is HH-XY 4711.\n",
@@ -118,6 +120,7 @@ CODES = {
     "Condenser.md": "Order 250uF too.\n",
     "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX.\n",
     "Odd noise.md": "HH 4711, BD 51, 1.5 mm, version 4, 14.3.\n",
+    "Noise in two directions.md": "40 x 6 m, 0 x 60 m, 40x60 mm, AC/DC 27001.\n",
     "More noise.md": "1080 3M CVE 2024, 1090 40 2.5 mm2. ISO 9001. DIN 4711, EN 100. 10 mm. 0017 AB 8210.\n",
 }
 
@@ -132,6 +135,8 @@ CODES = {
         (["M8 x 40", "M8x40", "M8-X-40"], {"Bolt.md", "Screw.md"}),
         (["0017AB9", "0017 AB9", "0017-AB9"], {"Plate.md"}),
         (["ISO/IEC27001", "ISO/IEC 27001", "ISO IEC 27001"], {"Audit.md", "Open audit.md"}),
+        (["ISO 27001", "ISO27001", "iso-27001"], {"Audit.md", "Open audit.md"}),
+        (["40x60cm", "40 × 60 cm", "40×60 cm", "40 x 60cm"], {"Cushion.md", "Mat.md"}),
         (["DIN-EN-1090", "DIN EN 1090", "DIN EN-1090"], {"Steel.md", "Iron.md"}),
         (["HH-XY 4711", "HHXY4711", "HH-XY-4711", "HH XY 4711", "HHXY 4711"], {"Car.md"}),
         (["BD51 SMR", "BD51SMR", "bd51-smr"], {"Van.md"}),

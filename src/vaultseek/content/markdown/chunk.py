@@ -50,7 +50,7 @@ UNCOUNTED_CHARS = 64 * KIB
 first."""
 CHUNK_ID_BYTES = 10
 
-CHUNKER_VERSION = 16
+CHUNKER_VERSION = 17
 """Version of the code that reads notes. Raise it whenever the same note gives different chunks, title, links,
 currency or properties; vaults are then read again."""
 

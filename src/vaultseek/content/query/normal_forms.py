@@ -68,7 +68,13 @@ _CHAIN = re.compile(
     rf"(?:[ \xa0](?:{_NUMBERED}|[A-Z]{{1,3}}|[A-Z][a-z]|[x×]))*(?![\w-]|[.,][0-9])"
 )
 """Pattern for a code in several words: ``GTX 1080 Ti``, ``3M 8210``, ``M-AB 1234``, ``M8 x 40``."""
+_DIMENSIONS = re.compile(
+    rf"[0-9](?<![\w.,].)[0-9]*(?:[.,][0-9]+)?(?:[ \xa0]?[x×][ \xa0]?[0-9]+(?:[.,][0-9]+)?)+[ \xa0]?{_UNIT}"
+)
+"""Pattern for dimensions: ``40 × 60 cm``, ``40x60 cm``."""
 _SPACED_CODE = re.compile(r"[A-Z0-9][ \xa0](?=[A-Z0-9x×])")
+_OTHER_NAMES = re.compile(r"/(?<=[A-Z].)[A-Z]+(?:/[A-Z]+)*(?=[ \xa0]?[0-9])")
+"""Pattern for further names before a number: ``ISO/IEC 27001`` is also ``ISO 27001``."""
 _LINK = re.compile("[^ \xa0]+")
 _LETTER = re.compile(r"[^\W\d_]|×")
 _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
@@ -145,7 +151,9 @@ def _identifiers_in(text: str, line: int, line_end: int) -> Iterator[NormalForm]
     """Yield the normal forms of the identifiers in the line from ``line`` to ``line_end``."""
     for start, end in dict.fromkeys(_places_of_codes(text, line, line_end)):
         if form := identifier_form(text[start:end]):
-            terms = (form, _CLOSED + form[1:].replace("-", "")) if "-" in form else (form,)
+            terms: tuple[str, ...] = (form, _CLOSED + form[1:].replace("-", "")) if "-" in form else (form,)
+            if names := _OTHER_NAMES.search(text, start, end):
+                terms += (identifier_form(text[start : names.start()] + text[names.end() : end]),)
             yield NormalForm(terms, start, end)
     if text.find(".", line, line_end) >= 0:
         for match in _DOTTED.finditer(text, line, line_end):
@@ -162,7 +170,7 @@ def _places_of_codes(text: str, line: int, line_end: int) -> Iterator[tuple[int,
         yield from (match.span() for match in _COMPOUND.finditer(text, line, line_end))
     if not _DIGIT.search(text, line, line_end):
         return
-    for pattern in (_WITH_UNIT, _SPACED_DIGITS):
+    for pattern in (_WITH_UNIT, _SPACED_DIGITS, _DIMENSIONS):
         yield from (match.span() for match in pattern.finditer(text, line, line_end))
     for match in _SPACE_BEFORE_NUMBER.finditer(text, line, line_end):
         start, end = match.span()
@@ -410,10 +418,12 @@ def _any_spelling(term: str) -> str:
     """
     if not term.startswith(MARK):
         return re.escape(term[2:4])
-    return r"[\W_]{0,3}".join(filter(str.isalnum, term)).translate(_OTHER_SIGNS)
+    code = _END_OF_NAME.sub("/", "".join(filter(str.isalnum, term)))
+    return r"[\W_]{0,3}".join(code).translate(_OTHER_SIGNS)
 
 
-_OTHER_SIGNS = str.maketrans({"x": "[x×]", "u": "[uμ]"})
+_END_OF_NAME = re.compile(r"(?<=[^\W\d_])(?=[0-9])")
+_OTHER_SIGNS = str.maketrans({"x": "[x×]", "u": "[uμ]", "/": "(?:/[a-z]+)*"})
 
 
 def _is_spelled(term: str) -> bool:

@@ -37,7 +37,7 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.markdown.rendering import BULLET, PARAGRAPH
 from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 10
+ANALYZER_VERSION = 11
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
