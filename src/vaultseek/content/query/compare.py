@@ -27,6 +27,7 @@ _GAP = rf"(?!['.]\w){_BETWEEN}"
 _GAP_AT_NUMBER = rf"[{_SIGNS}]{{0,4}}+(?= ){_BETWEEN}(?<![-.])"
 """Pattern for what may stand before or after a number: ``A 12`` is not ``A-12``, nor ``-12``."""
 _GAP_BEFORE_SIGN = rf"[{_SIGNS} ]{{1,8}}+"
+_SLASH = re.compile(r"(?<=[^\W\d_])/(?=[^\W\d_])")
 _BEGINS_WITH_SIGN = re.compile(f"[{_SIGNS}]")
 _IS_SIGN = re.compile(_ALONE)
 _LOOSE_WORDS = 40
@@ -42,10 +43,11 @@ def contains(text: str, words: str, *, prefix: bool = False) -> bool:
     between letters and digits, and never in unspaced scripts: ``rope`` is not found in ``europe``, but
     ``c++`` is found in ``c++17``; in Chinese, any substring counts. A number with points or commas is one
     word: ``5 mg`` is not found in ``0.5 mg``. The text may have punctuation, and signs with spaces around
-    them, between the words.
+    them, between the words. Spaces around a slash do not count.
     """
     if find(text, words, prefix=prefix) >= 0:
         return True
+    words = _SLASH.sub(" / ", words)
     if not 0 < words.count(" ") < _LOOSE_WORDS or not all(word in text for word in words.split(" ")):
         return False
     return any(
@@ -60,7 +62,9 @@ def _punctuated(words: str) -> re.Pattern[str]:
     parts = words.split(" ")
     pattern = re.escape(parts[0])
     for before, word in pairwise(parts):
-        if _BEGINS_WITH_SIGN.match(word):
+        if "/" in (before, word):
+            gap = " ?"
+        elif _BEGINS_WITH_SIGN.match(word):
             gap = " "
         elif _IS_SIGN.fullmatch(word):
             gap = _GAP_BEFORE_SIGN
