@@ -268,7 +268,7 @@ def _queries(vault: OpenVault, most: int) -> list[str]:
     notes = [row[0] for row in vault.ledger.select("SELECT id FROM notes ORDER BY path")]
     queries = []
     for note in source.sample(notes, min(most, len(notes))):
-        text = " ".join(row.chunk.text for row in vault.ledger.chunks.rows([note]))
+        text = " ".join(row.text for row in vault.ledger.chunks.rows([note]))
         words = sorted({word for word in _WORD.findall(text) if len(word) >= LEAST_CHARS})
         queries.append(" ".join(source.sample(words, min(len(words), SEARCH_WORDS))))
     return [query for query in queries if query]

@@ -98,7 +98,7 @@ def test_an_edit_keeps_the_vectors_of_unchanged_chunks(ledger):
     one, two = numbers(ledger)
     ledger.space.remove_stored([one, two], [number])
     put(ledger, indexed("a.md", "zero", "two"))
-    assert [row.chunk.text for row in ledger.space.chunks(numbers(ledger))] == ["zero"]
+    assert [row.text for row in ledger.space.chunks(numbers(ledger))] == ["zero"]
     assert ledger.space.orphans(10) == ([one], [])
 
 

@@ -101,13 +101,14 @@ def compact(text: str) -> str:
     """Remove parts of rendered text that mean nothing to a model: list and table markers, superfluous white
     space, and the paths of web addresses.
     """
-    text = _SIGN_OF_ITEM.sub("", _ADDRESS.sub(r"\1", text[:PLAIN_CHARS]))
+    text = _SIGN_OF_ITEM.sub("\n", "\n" + _ADDRESS.sub(r"\1", text[:PLAIN_CHARS]))
     lines = (" ".join(line.split()) for line in _CELLS.sub(" ", text).split("\n"))
     return "\n".join(filter(None, lines))
 
 
-_ADDRESS = re.compile(r"\bhttps?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*")
-_SIGN_OF_ITEM = re.compile(r"^[ \t]*(?:•|\d{1,9}[.)])[ \t]+", re.MULTILINE)
+# Each pattern begins with a fixed character, which is found quickly; ``\b`` and ``^`` are tried everywhere.
+_ADDRESS = re.compile(r"http(?<=\bhttp)s?://(?:www\.)?([^\s<>()\[\]?#]*)[^\s<>()\[\]]*")
+_SIGN_OF_ITEM = re.compile(r"\n[ \t]*(?:•|\d{1,9}[.)])[ \t]+")
 _CELLS = re.compile(r"[|](?<=[^\S\n].)(?=[^\S\n])")
 
 

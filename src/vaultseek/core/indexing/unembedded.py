@@ -22,7 +22,7 @@ from vaultseek.core.indexing.writer import InWriter
 from vaultseek.semantic.models.calibration import calibration_of, share_read
 from vaultseek.semantic.models.packed import PackedCounter
 from vaultseek.semantic.worker import SemanticAnswer
-from vaultseek.store.ledger import ChunkRow, Ledger, NoteRow
+from vaultseek.store.ledger import Ledger, NoteRow, PassageRow
 from vaultseek.store.ledger.vectors import SpaceTable
 
 STORE_VERSION = 5
@@ -86,14 +86,14 @@ class EmbeddingSpec:
         reading = share_read(text, self.count, calibration.fluent_pieces)
         return replace(answer, reading=reading, meaning_curve=calibration.curve(answer.vector))
 
-    def passage(self, note: NoteRow, row: ChunkRow) -> EmbeddingText:
+    def passage(self, note: NoteRow, row: PassageRow) -> EmbeddingText:
         """Return the text to embed for a chunk."""
         return passage_text(
             title=note.title,
             title_is_name=note.title_is_name,
             aliases=note.aliases,
-            heading_path=row.chunk.heading_path,
-            text=row.chunk.text,
+            heading_path=row.heading_path,
+            text=row.text,
             count=self.count,
             window=self.window,
             file_name=note.other_name,
@@ -227,7 +227,7 @@ class Unembedded:
         """Prefix of the keys of all vectors from this model."""
         return f"{self._spec.fingerprint}:"
 
-    def _of_chunks(self, rows: Sequence[ChunkRow], revision: int) -> list[Item]:
+    def _of_chunks(self, rows: Sequence[PassageRow], revision: int) -> list[Item]:
         notes = self._ledger.notes.by_id(sorted({row.note for row in rows}))
         return [
             Item(
@@ -249,8 +249,12 @@ class Unembedded:
         return items
 
     def _with_vectors(self, items: Sequence[Item]) -> list[Item]:
-        vectors = self._ledger.vectors.get([self.key(item) for item in items])
-        return [replace(item, vector=vectors.get(self.key(item))) for item in items]
+        keys = [self.key(item) for item in items]
+        vectors = self._ledger.vectors.get(keys)
+        return [
+            replace(item, vector=vectors[key]) if key in vectors else item
+            for key, item in zip(keys, items, strict=True)
+        ]
 
 
 def _pages(numbers: Sequence[int]) -> Iterator[Sequence[int]]:

@@ -4,19 +4,18 @@ from vaultseek.store.ledger.database import keep_temporary_files
 from vaultseek.store.ledger.examine import examine, examine_stored
 from vaultseek.store.ledger.ledger import Ledger
 from vaultseek.store.ledger.rows import (
-    ChunkRow,
     Counts,
     IndexedNote,
     LinkRow,
     LinkTarget,
     NoteRow,
     NoteRows,
+    PassageRow,
     UnchangedNote,
     note_rows,
 )
 
 __all__ = [
-    "ChunkRow",
     "Counts",
     "IndexedNote",
     "Ledger",
@@ -24,6 +23,7 @@ __all__ = [
     "LinkTarget",
     "NoteRow",
     "NoteRows",
+    "PassageRow",
     "UnchangedNote",
     "examine",
     "examine_stored",

@@ -7,7 +7,14 @@ from typing import Any
 
 from vaultseek.base.model import Chunk
 from vaultseek.store.ledger.database import Database, RowCache
-from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, PassageText, chunk_row
+from vaultseek.store.ledger.rows import (
+    CHUNK_COLUMNS,
+    PASSAGE_COLUMNS,
+    PassageRow,
+    PassageText,
+    chunk_of,
+    passage_row,
+)
 
 CACHED_NOTES = 2000
 """Number of notes whose chunk numbers and chunk ids are cached between two commits."""
@@ -80,9 +87,9 @@ class ChunkTable:
     def by_note(self, notes: Sequence[int]) -> dict[int, list[Chunk]]:
         """Return a dict from each note id to the note's chunks, in document order."""
         chunks: dict[int, list[Chunk]] = {note: [] for note in notes}
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.ordinal"
-        for row in self._database.all_in(sql, notes):
-            chunks[row[0]].append(chunk_row(row).chunk)
+        sql = f"SELECT note, {CHUNK_COLUMNS} FROM chunks WHERE note IN ({{}}) ORDER BY ordinal"
+        for note, *columns in self._database.all_in(sql, notes):
+            chunks[note].append(chunk_of(columns))
         return chunks
 
     def texts(self, notes: Sequence[int]) -> dict[int, list[PassageText]]:
@@ -99,10 +106,10 @@ class ChunkTable:
         sql = "SELECT text FROM chunks WHERE text LIKE ? ESCAPE '\\'"
         yield from (row[0] for row in self._database.all(sql, f"%{pattern}%"))
 
-    def rows(self, notes: Sequence[int]) -> list[ChunkRow]:
-        """Return the chunks of ``notes`` with their numbers, in document order within each note."""
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note IN ({{}}) ORDER BY c.note, c.ordinal"
-        return [chunk_row(row) for row in self._database.all_in(sql, notes)]
+    def rows(self, notes: Sequence[int]) -> list[PassageRow]:
+        """Return the passages of ``notes``, in document order within each note."""
+        sql = f"SELECT {PASSAGE_COLUMNS} FROM chunks WHERE note IN ({{}}) ORDER BY note, ordinal"
+        return [passage_row(row) for row in self._database.all_in(sql, notes)]
 
     def outlines(self, notes: Sequence[int]) -> dict[int, list[tuple[int, str]]]:
         """Return, by note id, the number and id of each chunk of ``notes``, in document order."""
@@ -126,11 +133,11 @@ class ChunkTable:
 
     def ends(self, note: int, first: int, last: int) -> list[Chunk]:
         """Return the first ``first`` and the last ``last`` chunks of a note, in document order."""
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.note = ? ORDER BY c.ordinal {{}} LIMIT ?"
+        sql = f"SELECT number, {CHUNK_COLUMNS} FROM chunks WHERE note = ? ORDER BY ordinal {{}} LIMIT ?"
         begin = self._database.all(sql.format("ASC"), note, first)
         end = self._database.all(sql.format("DESC"), note, last) if len(begin) == first else []
-        numbered = map(chunk_row, (*begin, *reversed(end)))
-        return list({row.number: row.chunk for row in numbered}.values())
+        rows = {number: columns for number, *columns in (*begin, *reversed(end))}
+        return [chunk_of(columns) for columns in rows.values()]
 
     def ids(self, numbers: Sequence[int]) -> dict[int, str]:
         """Return chunk ids by chunk number; numbers that no longer exist are left out."""
@@ -144,9 +151,8 @@ class ChunkTable:
         return outlines
 
     def _read_chunks(self, numbers: Sequence[int]) -> dict[int, Chunk]:
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
-        rows = map(chunk_row, self._database.all_in(sql, numbers))
-        return {row.number: row.chunk for row in rows}
+        sql = f"SELECT number, {CHUNK_COLUMNS} FROM chunks WHERE number IN ({{}})"
+        return {number: chunk_of(columns) for number, *columns in self._database.all_in(sql, numbers)}
 
     def _delete(self, numbers: Sequence[int]) -> None:
         self._database.run_many("DELETE FROM chunks WHERE number = ?", ((number,) for number in numbers))

@@ -29,9 +29,8 @@ NOTE_COLUMNS = (
     "id, path, title, title_source, aliases, tags, headings, properties, modified, created, created_kind,"
     " language, blocks, currency, name_day, day_first"
 )
-CHUNK_COLUMNS = (
-    "c.note, c.id, c.heading_path, c.start_line, c.end_line, c.text, c.code, c.number, c.place, c.edits"
-)
+CHUNK_COLUMNS = "id, heading_path, start_line, end_line, text, code, place, edits"
+PASSAGE_COLUMNS = "note, number, heading_path, text"
 LINK_COLUMNS = (
     "l.note, n.path, l.kind, l.target, l.heading, l.block, l.alias, l.line, l.property, l.resolved,"
     " l.first, l.last"
@@ -110,17 +109,17 @@ class NoteRow:
         return (self.title, name, *self.aliases) if name else (self.title, *self.aliases)
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkRow:
-    """A chunk as the ledger stores it, with the id of its note.
+class PassageRow(NamedTuple):
+    """The parts of a chunk that determine its vector, with the id of its note.
 
-    ``number`` identifies the chunk's vector. The number stays the same as long as the text does, even if the
-    note moves.
+    ``number`` identifies the vector. The number stays the same as long as the text does, even if the note
+    moves.
     """
 
     note: int
-    chunk: Chunk
     number: int
+    heading_path: tuple[str, ...]
+    text: str
 
 
 class PassageText(NamedTuple):
@@ -349,13 +348,18 @@ def note_row(row: Any) -> NoteRow:
     )
 
 
-def chunk_row(row: Any) -> ChunkRow:
+def chunk_of(row: Any) -> Chunk:
     """Convert a row of ``CHUNK_COLUMNS`` to a chunk."""
-    code = tuple((start, end) for start, end in _list(row[6]))
-    flat = _list(row[9])
-    edits = tuple(map(Edit, flat[::3], flat[1::3], flat[2::3]))
-    chunk = Chunk(row[1], tuple(_list(row[2])), row[3], row[4], row[5], code, row[8], edits)
-    return ChunkRow(row[0], chunk, row[7])
+    id, heading_path, start_line, end_line, text, code, place, edits = row
+    ranges = tuple((start, end) for start, end in _list(code))
+    flat = _list(edits)
+    edited = tuple(map(Edit, flat[::3], flat[1::3], flat[2::3]))
+    return Chunk(id, tuple(_list(heading_path)), start_line, end_line, text, ranges, place, edited)
+
+
+def passage_row(row: Any) -> PassageRow:
+    """Convert a row of ``PASSAGE_COLUMNS`` to a passage."""
+    return PassageRow(row[0], row[1], tuple(_list(row[2])), row[3])
 
 
 def link_row(row: Any) -> LinkRow:

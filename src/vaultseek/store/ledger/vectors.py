@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from vaultseek.base.model import JSON, NOT_EMBEDDED
 from vaultseek.store.ledger.database import Database
-from vaultseek.store.ledger.rows import CHUNK_COLUMNS, ChunkRow, chunk_row, to_json
+from vaultseek.store.ledger.rows import PASSAGE_COLUMNS, PassageRow, passage_row, to_json
 
 FIRST, SECOND = 1, 2
 """The vector spaces: one for the vault's own model, and one for a second model for other languages."""
@@ -164,11 +164,11 @@ class SpaceTable:
         )
         return [row[0] for row in self._database.all(sql, self._space, of_note, number, limit)]
 
-    def chunks(self, numbers: Sequence[int]) -> list[ChunkRow]:
+    def chunks(self, numbers: Sequence[int]) -> list[PassageRow]:
         """Return those chunks in ``numbers`` that are waiting to be stored, in the given order."""
         pending = self._pending(0, numbers)
-        sql = f"SELECT {CHUNK_COLUMNS} FROM chunks c WHERE c.number IN ({{}})"
-        rows = {row.number: row for row in map(chunk_row, self._database.all_in(sql, sorted(pending)))}
+        sql = f"SELECT {PASSAGE_COLUMNS} FROM chunks WHERE number IN ({{}})"
+        rows = {row.number: row for row in map(passage_row, self._database.all_in(sql, sorted(pending)))}
         return [rows[number] for number in numbers if number in rows]
 
     def notes(self, ids: Sequence[int]) -> list[int]:
