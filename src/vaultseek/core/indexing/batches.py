@@ -48,7 +48,8 @@ class _Waiting:
 
 
 class BatchReader:
-    """Batch reader for the notes of one vault. A context manager: leaving it ends its reader processes."""
+    """Batch reader for the notes of one vault. A context manager: entering it starts its reader processes,
+    leaving it ends them."""
 
     def __init__(
         self,
@@ -67,6 +68,7 @@ class BatchReader:
         self._size = FIRST_NOTES
 
     def __enter__(self) -> BatchReader:
+        self._pool.start()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -391,31 +391,32 @@ class Embedding:
 
         Embeds several consecutive batches, because a write costs more than a batch.
         """
-        items: list[Item] = []
+        items: list[tuple[str, Item]] = []
         new: dict[str, bytes] = {}
         known: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
         while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
+            keyed = [(self.unembedded.key(item), item) for item in batch]
             # A cluster may have computed some vectors in the meantime.
-            known |= self._ledger.vectors.get([self.unembedded.key(item) for item in batch])
+            known |= self._ledger.vectors.get([key for key, _ in keyed])
+            texts = {key: item.text.text for key, item in keyed if item.text is not None and key not in known}
             try:
-                vectors = await self._embed([i for i in batch if self.unembedded.key(i) not in known])
+                vectors = await self._embed(texts)
             except WorkerUnavailable:
                 if not items:
                     raise
                 self._queue.clear()
                 break  # keep what was computed; the next step will hit the problem again
             self.rate.add(len(vectors))
-            items += batch
+            items += keyed
             new |= vectors
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
         failpoint("vectors.kept")
         known |= new
-        return [replace(item, vector=known.get(self.unembedded.key(item))) for item in items]
+        return [replace(item, vector=known.get(key)) for key, item in items]
 
-    async def _embed(self, items: Sequence[Item]) -> dict[str, bytes]:
-        texts = {self.unembedded.key(item): item.text.text for item in items if item.text is not None}
+    async def _embed(self, texts: Mapping[str, str]) -> dict[str, bytes]:
         if not texts:
             return {}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)

@@ -168,20 +168,24 @@ class Indexer:
         paths.
         """
         hello = self._reader.describe() if len(changes.read) > POOL_NOTES else None
-        batches = _split(changes, pooled=hello is not None) if changes else ()
+        if hello is None:
+            yield from self._batches_read_here(_split(changes, pooled=False) if changes else ())
+            return
+        with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
+            yield from self._batches_read_here(_split(changes, pooled=True))
+            if self.graph is None:  # imports NetworkX while the readers work; the graph needs it later
+                threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
+            for notes in reader.read(changes.read[1:], self._stopped):
+                ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
+                paths = self._commit(Changes(), rows, notes.unchanged, ids)
+                reader.publish(notes)
+                yield notes.done, paths
+
+    def _batches_read_here(self, batches: Iterable[Changes]) -> Iterator[tuple[int, list[str]]]:
         for batch in batches:
             yield len(batch.read) + len(batch.moved), self._apply_batch(batch)
             if self._engine.pending_count(self._ledger) >= CATCH_UP_NOTES:
                 self._engine.sync(self._ledger)
-        if hello is not None:
-            if self.graph is None:  # imports NetworkX while the readers work; the graph needs it later
-                threading.Thread(target=import_networkx, name="networkx", daemon=True).start()
-            with BatchReader(hello, self._reader, self._ledger, self._engine, self._crash_marker) as reader:
-                for notes in reader.read(changes.read[1:], self._stopped):
-                    ids, rows = [number for number, _ in notes.indexed], [row for _, row in notes.indexed]
-                    paths = self._commit(Changes(), rows, notes.unchanged, ids)
-                    reader.publish(notes)
-                    yield notes.done, paths
 
     def _apply_batch(self, batch: Changes) -> list[str]:
         targets = {new for _, new in batch.moved}

@@ -105,6 +105,11 @@ class ReaderPool:
         self._lock = threading.Lock()
         self._closed = False
 
+    def start(self) -> None:
+        """Start the processes before the first job, because each needs a second to import its modules."""
+        for _ in range(self.processes):
+            self._threads.submit(self._in_reader, lambda reader: None)
+
     def read(self, job: ReadJob) -> Future[ReadNotes]:
         """Read notes in one of the processes. The returned future raises ReaderError or OSError."""
         return self._threads.submit(self._in_reader, lambda reader: reader.read(job))
