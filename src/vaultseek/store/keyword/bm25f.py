@@ -30,6 +30,7 @@ from vaultseek.store.keyword.segment import (
     FIELD_MASK,
     FIELD_SLOTS,
     FIELDS,
+    NOTE_SHIFT,
     POSITION_BITS,
     Bools,
     Ints,
@@ -102,20 +103,6 @@ class TermScores:
         return present * self.scores[rows], present
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkScores:
-    """Scores of one term in chunks, not multiplied by the term's idf. chunks: int32[m], numbered across all
-    segments."""
-
-    chunks: Ints
-    scores: Floats
-
-    @property
-    def nbytes(self) -> int:
-        """Size of the arrays in bytes."""
-        return self.chunks.nbytes + self.scores.nbytes
-
-
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
     """Score every note that contains any of the terms in ``numbers``, which count as one term."""
     norms = FieldNorms.of(snapshot.averages)
@@ -139,33 +126,43 @@ def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
     return TermScores(df, rarity, joined(notes, np.int32), scores)
 
 
-def score_chunks(snapshot: Snapshot, places: Ints) -> ChunkScores:
-    """Score the chunks that contain a term. ``places`` are the term's occurrences (see ``segment``). The
-    scores are not multiplied by the idf.
+def score_chunks(snapshot: Snapshot, places: Sequence[Ints], weights: Sequence[float]) -> Floats:
+    """Return the score of each chunk, float64[chunk_count]: the sum over terms of weight times score.
 
-    Uses the same formula over two fields, prose and code.
+    ``places`` has the occurrences of each term, ascending (see ``segment``). Uses the same formula over two
+    fields, prose and code, without the idf.
     """
-    chunks: list[Ints] = []
-    scores: list[Floats] = []
-    weights = np.array([FIELD_WEIGHTS["body"], FIELD_WEIGHTS["code"]])
+    totals = np.zeros(snapshot.chunk_count)
+    of_terms = np.repeat(np.arange(len(places)), [*map(len, places)])
+    everything, factors = joined(places, np.int64), np.array(weights)
+    field_weights = np.array([FIELD_WEIGHTS["body"], FIELD_WEIGHTS["code"]])
     b = np.array([FIELD_B["body"], FIELD_B["code"]])
-    for view, inside in snapshot.split(places):
-        table = view.segment.chunk_places
-        fields = inside >> POSITION_BITS & FIELD_MASK
-        inside = inside[(fields == BODY) | (fields == CODE)]
-        if not len(inside):
+    notes, fields = everything >> NOTE_SHIFT, everything >> POSITION_BITS & FIELD_MASK
+    is_text = (fields == BODY) | (fields == CODE)
+    for view in snapshot.views:
+        is_inside = (notes >= view.base) & (notes < view.base + len(view.segment))
+        rows = np.flatnonzero(is_text & is_inside)
+        if not len(rows):
             continue
-        rows, counts = _count_runs(table.firsts.searchsorted(inside, side="right") - 1)
-        slots = table.slots[rows]
-        column = slots & 1
-        lengths = view.segment.tables.chunk_lengths[slots]
+        table = view.segment.chunk_places
+        slots, first = len(table.slots), view.chunk_base
+        inside = everything[rows] - (view.base << NOTE_SHIFT)
+        keys, counts = _count_runs(
+            of_terms[rows] * slots + table.firsts.searchsorted(inside, side="right") - 1
+        )
+        terms, starts = np.divmod(keys, slots)
+        of_slots = table.slots[starts]
+        column = of_slots & 1
+        lengths = view.segment.tables.chunk_lengths[of_slots]
         norms = 1 - b[column] + b[column] * lengths / snapshot.chunk_averages[column]
-        weighted = weights[column] * counts / norms
-        order = np.argsort(slots, kind="stable")
-        numbers, tf = _sum_by_run(slots[order] >> 1, weighted[order])
-        chunks.append(numbers.astype(np.int32) + np.int32(view.chunk_base))
-        scores.append(tf / (K1 + tf))
-    return ChunkScores(joined(chunks, np.int32), joined(scores, np.float64))
+        weighted = field_weights[column] * counts / norms
+        numbers = terms * slots + of_slots
+        order = np.argsort(numbers, kind="stable")
+        numbers, tf = _sum_by_run(numbers[order] >> 1, weighted[order])
+        terms, chunks = np.divmod(numbers, slots // 2)
+        scores = factors[terms] * (tf / (K1 + tf))
+        totals[first : first + slots // 2] = np.bincount(chunks, scores, slots // 2)
+    return totals
 
 
 def idf(count: int, df: int) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ from vaultseek.content.languages.stopwords import all_stop_words
 from vaultseek.content.query.normal_forms import MARK, is_code, word_form
 from vaultseek.store.keyword.analysis import is_unspaced
 from vaultseek.store.keyword.answer import Columns, Details, MatchedTerm
-from vaultseek.store.keyword.bm25f import TermScores, idf
+from vaultseek.store.keyword.bm25f import TermScores, idf, score_chunks
 from vaultseek.store.keyword.proximity import Pair, proximity
 from vaultseek.store.keyword.query_terms import (
     QueryAnalyzer,
@@ -120,9 +120,10 @@ class Searcher:
         order = np.argsort(numbers)
         ascending = numbers[order]
         totals, contains, coverage = self._matches(top)
-        details = self._details(index, numbers, ascending, contains)
+        places = self._places(index, ascending)
+        details = self._details(index, numbers, places, contains)
         near = np.empty(len(top))
-        near[order] = self._proximity(index, ascending)
+        near[order] = self._proximity(index, ascending, places)
         columns = Columns(self._snapshot.notes[top], totals, details.best_scores(), near, coverage)
         return columns, details, count
 
@@ -271,30 +272,34 @@ class Searcher:
                     pairs.append(Pair(number, next_number, idf(self._snapshot.count, both)))
         return pairs
 
-    def _details(self, index: TermIndex, notes: Ints, ascending: Ints, contains: Bools) -> Details:
-        """Score the passages of notes. The notes are given twice: as ranked, and in ``ascending`` order."""
+    def _places(self, index: TermIndex, notes: Ints) -> dict[int, Ints]:
+        """Return, for each term by its number in the query, its occurrences in these ascending notes."""
+        is_wanted = np.zeros(index.snapshot.size, np.bool_)
+        is_wanted[notes] = True
+        found = {
+            number: index.places(each.terms, each.scores.df, notes)
+            for number, each in enumerate(self._scored)
+            if each.scores.df
+        }
+        return {number: places[is_wanted[places >> NOTE_SHIFT]] for number, places in found.items()}
+
+    def _details(self, index: TermIndex, notes: Ints, places: Mapping[int, Ints], contains: Bools) -> Details:
+        """Score the passages of notes, given the ``places`` of each term in them."""
         snapshot = index.snapshot
-        totals = np.zeros(snapshot.chunk_count)
-        for each in self._scored:
-            if each.scores.df:
-                term = index.chunk_scores(each.terms, each.scores.df, ascending)
-                totals[term.chunks] += each.weight * each.scores.idf * term.scores
+        weights = [self._scored[number].weight * self._scored[number].scores.idf for number in places]
+        totals = score_chunks(snapshot, [*places.values()], weights)
         starts = snapshot.first_chunks[notes]
         sizes = snapshot.first_chunks[notes + 1] - starts
         chunks = run_indexes(starts, sizes)
         words = tuple(each.term.word for each in self._scored)
         return Details(words, contains, snapshot.chunk_ids, run_starts(sizes), chunks, totals[chunks])
 
-    def _proximity(self, index: TermIndex, notes: Ints) -> Floats:
-        numbers = {number for pair in self._pairs for number in (pair.first, pair.second)}
-        ranks = np.zeros(index.snapshot.size, np.int32)
-        ranks[notes] = np.arange(1, len(notes) + 1)
-        places = {}
-        for number in numbers:
-            scored = self._scored[number]
-            found = index.places(scored.terms, scored.scores.df, notes)
-            places[number] = _renumber(found, ranks)
-        return proximity(index.snapshot, self._pairs, places, notes)
+    def _proximity(self, index: TermIndex, notes: Ints, places: Mapping[int, Ints]) -> Floats:
+        ranks = np.zeros(index.snapshot.size, np.int64)
+        ranks[notes] = np.arange(len(notes))
+        of_pairs = {number for pair in self._pairs for number in (pair.first, pair.second)}
+        ranked = {number: _renumber(places[number], ranks) for number in of_pairs}
+        return proximity(index.snapshot, self._pairs, ranked, notes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,12 +353,8 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
 
 
 def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return those ``places`` (see ``segment``) whose notes have a rank of at least 1. In each place, the
-    note number is replaced by the note's rank minus 1."""
-    of_places = ranks[places >> NOTE_SHIFT]
-    inside = np.flatnonzero(of_places)
-    within_note = places[inside] & (1 << NOTE_SHIFT) - 1
-    renumbered: Ints = (of_places[inside].astype(np.int64) - 1) << NOTE_SHIFT | within_note
+    """Return the ``places`` (see ``segment``) with each note's number replaced by its rank."""
+    renumbered: Ints = ranks[places >> NOTE_SHIFT] << NOTE_SHIFT | places & (1 << NOTE_SHIFT) - 1
     return renumbered
 
 

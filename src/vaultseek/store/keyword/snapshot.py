@@ -19,7 +19,6 @@ from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
 from vaultseek.store.keyword.inverter import NAMES, PROPERTIES
 from vaultseek.store.keyword.segment import (
     FIELD_SLOTS,
-    NOTE_SHIFT,
     Bools,
     Ints,
     Segment,
@@ -242,27 +241,16 @@ class Snapshot:
         float64[2]."""
         return means([_chunk_length_sums(view) for view in self.views], 2)
 
-    def split(self, places: Ints) -> Iterator[tuple[SegmentView, Ints]]:
-        """Yield each segment that contains some of the ``places`` (see ``segment``), with these places. In
-        these places, notes are numbered within the segment."""
-        for view, inside in self._split(places, NOTE_SHIFT):
-            yield view, inside - (view.base << NOTE_SHIFT)
-
     def split_notes(self, notes: Ints) -> Iterator[tuple[SegmentView, Ints]]:
         """Yield each segment that contains some of ``notes``, with these notes' numbers in the segment.
         ``notes`` must be ascending."""
-        for view, inside in self._split(notes, 0):
-            yield view, inside - view.base
-
-    def _split(self, values: Ints, shift: int) -> Iterator[tuple[SegmentView, Ints]]:
         if len(self.views) == 1:
-            yield self.views[0], values
+            yield self.views[0], notes
             return
-        bases = [view.base << shift for view in self.views]
-        bounds = [*values.searchsorted(np.array(bases, np.int64)).tolist(), len(values)]
+        bounds = [*notes.searchsorted([view.base for view in self.views]).tolist(), len(notes)]
         for view, first, last in zip(self.views, bounds, bounds[1:], strict=False):
             if first < last:
-                yield view, values[first:last]
+                yield view, notes[first:last] - view.base
 
 
 def joined(arrays: Sequence[NDArray[Any]], dtype: type) -> NDArray[Any]:

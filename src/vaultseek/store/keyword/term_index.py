@@ -12,10 +12,8 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from vaultseek.store.keyword.bm25f import (
-    ChunkScores,
     TermNumbers,
     TermScores,
-    score_chunks,
     score_terms,
 )
 from vaultseek.store.keyword.segment import NOTE_SHIFT, Ints, Tables
@@ -23,7 +21,7 @@ from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
 RARE_NOTES = 4096
-"""Maximum number of notes that may contain a term for its occurrences and passage scores to be cached."""
+"""Maximum number of notes that may contain a term for its occurrences to be cached."""
 ALTERNATIVES = 16
 """Maximum factor for ``RARE_NOTES``. The factor is the number of a term's alternatives, because each is
 looked up separately."""
@@ -96,15 +94,6 @@ class TermIndex:
             matches = [number for number in candidates if is_one_edit(words[number].decode(), word)]
             found.append((view.segment.tables, np.array(matches, np.int64)))
         return _most_frequent(found, limit)
-
-    def chunk_scores(self, terms: tuple[str, ...], df: int, notes: Ints) -> ChunkScores:
-        """Return the passage scores of one term for ``notes``, which must be ascending. The result may also
-        contain passages of other notes."""
-        if _is_common(terms, df):
-            return score_chunks(self.snapshot, self.places(terms, df, notes))
-        return self.snapshot.cache.get(
-            ("chunks", terms), lambda: score_chunks(self.snapshot, self.places(terms, df, notes))
-        )
 
     def places(self, terms: tuple[str, ...], df: int, notes: Ints) -> Ints:
         """Return the occurrences of any of the terms in ``notes`` as ascending places (see ``segment``).
