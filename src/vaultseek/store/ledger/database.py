@@ -158,12 +158,12 @@ class Database:
         with self._statement() as connection:
             return connection.execute(sql, values).fetchall()
 
-    def all_in(self, sql: str, values: Sequence[Any]) -> Iterator[Any]:
-        """Yield the rows of ``sql``, with ``values`` put into its ``IN ({})``. Many values are split among
-        several statements."""
+    def all_in(self, sql: str, values: Sequence[Any], mark: str = "?") -> Iterator[Any]:
+        """Yield the rows of ``sql``, with a ``mark`` for each of ``values`` put into its ``{}``. Many values are
+        split among several statements."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
-            marks = ", ".join("?" * len(batch))
+            marks = ", ".join([mark] * len(batch))
             with self._statement() as connection:
                 rows = connection.execute(sql.format(marks), batch).fetchall()
             yield from rows

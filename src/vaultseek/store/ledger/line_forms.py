@@ -12,7 +12,7 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from vaultseek.base.model import Chunk, Link, Note
@@ -69,6 +69,18 @@ class Form(NamedTuple):
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
     """Return the form of a rendered line; None for prose, or if the line has no label. ``links`` are the
     line's links."""
+    parts = _label_and_values(line, links)
+    return None if parts is None else Form.of(parts[0], [*islice(parts[1], LINE_VALUES)])
+
+
+def label_of(line: str) -> int | None:
+    """Return the label of the form of a rendered line without links; None if the line has no form."""
+    parts = _label_and_values(line, ())
+    return None if parts is None else _number(parts[0])
+
+
+def _label_and_values(line: str, links: Sequence[Link]) -> tuple[str, Iterable[str]] | None:
+    """Return the label of a line, and its values, which are computed only if they are read."""
     if len(line) > LINE_CHARS:
         return None
     for link in links:
@@ -80,16 +92,16 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
     label = text[: separator.start()].strip() if separator else ""
     if separator and not _NO_LABEL.search(label) and label.count(" ") < _LABEL_WORDS:
         items = (_words(item) for item in _ITEMS.split(text[separator.end() :]))
-        return Form.of(label, (*targets, *filter(None, items))[:LINE_VALUES])
+        return label, chain(targets, filter(None, items))
     if not _DIGITS.search(text) and not links:
-        return Form.of(text) if _LETTER.search(text) else None
+        return (text, ()) if _LETTER.search(text) else None
     label = _words(text)
     if not links and " " not in label and _has_date(text):
-        return Form.of(_DATED, (label,))
+        return _DATED, (label,)
     if label or not links:
-        return Form.of(label, targets) if label else None
+        return (label, targets) if label else None
     signs = "".join(_DIGITS.sub("", text).split())
-    return Form.of(signs, targets) if len(signs) > 1 else None
+    return (signs, targets) if len(signs) > 1 else None
 
 
 def property_form(name: str, value: Any) -> Form | None:

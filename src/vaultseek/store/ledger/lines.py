@@ -2,12 +2,11 @@
 share."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from vaultseek.store.ledger.database import Database, RowCache
-from vaultseek.store.ledger.line_forms import Form, form_of
+from vaultseek.store.ledger.line_forms import Form, form_of, label_of
 
 CACHED_LABELS, CACHED_PASSAGES = 2000, 2000
 """Number of labels whose `Spread` is cached between two commits, and number of passages whose shared lines
@@ -81,32 +80,38 @@ class LineTable:
 
     def _shared_lines(self, texts: Sequence[str], notes: int) -> dict[str, frozenset[str]]:
         least = max(LEAST_NOTES, math.ceil(min(SHARED_SHARE * notes, SHARED_NOTES)))
-        lines = {text: {line.strip(): form_of(line) for line in text.split("\n")} for text in texts}
-        repeated = self.repeated((form for of_text in lines.values() for form in of_text.values()), least)
+        lines = {text: {line.strip(): line for line in text.split("\n")} for text in texts}
+        labels = {line: label_of(line) for of_text in lines.values() for line in of_text.values()}
+        frequent = self._frequent([*{label for label in labels.values() if label is not None}], least)
+        forms = {line: form_of(line) for line, label in labels.items() if label in frequent}
+        repeated = self.repeated(forms.values(), least)
         return {
-            text: frozenset(line for line, form in of_text.items() if form in repeated)
+            text: frozenset(shown for shown, line in of_text.items() if forms.get(line) in repeated)
             for text, of_text in lines.items()
         }
 
     def _read(self, labels: Sequence[int]) -> dict[int, Spread]:
         spreads = dict.fromkeys(labels, _RARE)
-        for (label,) in self._database.all(_select_frequent(labels)):
-            sql = "SELECT note, value FROM lines WHERE label = ? LIMIT ?"
-            rows = self._database.all(sql, label, SPREAD_ROWS)
-            spreads[label] = Spread(len({note for note, _ in rows}), Counter(value for _, value in rows))
+        for label in self._frequent(labels, LEAST_NOTES):
+            rows = self._database.all(_SPREAD, label, SPREAD_ROWS)
+            spreads[label] = Spread(rows[0][2], {value: lines for value, lines, _ in rows})
         return spreads
+
+    def _frequent(self, labels: Sequence[int], least: int) -> set[int]:
+        """Return those of the labels that at least ``least`` lines have."""
+        sql = (
+            "SELECT column1 FROM (VALUES {}) AS labels"
+            f" WHERE EXISTS (SELECT 1 FROM lines WHERE label = column1 LIMIT 1 OFFSET {least - 1})"
+        )
+        return {label for (label,) in self._database.all_in(sql, labels, "(?)")}
 
 
 _RARE = Spread(0, {})
-
-
-def _select_frequent(labels: Sequence[int]) -> str:
-    """Return the statement, for SQLite and PostgreSQL, that selects the frequent labels among ``labels``."""
-    values = ", ".join(f"({label})" for label in labels)
-    return (
-        f"SELECT column1 FROM (VALUES {values}) AS labels"
-        f" WHERE EXISTS (SELECT 1 FROM lines WHERE label = column1 LIMIT 1 OFFSET {LEAST_NOTES - 1})"
-    )
+_SPREAD = (
+    "WITH taken AS (SELECT note, value FROM lines WHERE label = ? LIMIT ?)"
+    " SELECT value, count(*), (SELECT count(DISTINCT note) FROM taken) FROM taken GROUP BY value"
+)
+"""Statement that counts lines by value in SQLite, because reading each line's row takes longer."""
 
 
 def _is_repeated(form: Form, spread: Spread, least: int) -> bool:
