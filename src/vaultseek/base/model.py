@@ -322,7 +322,7 @@ class Chunk:
     text: str
     code: tuple[tuple[int, int], ...] = ()
     place: str | None = None
-    edits: tuple[Edit, ...] = ()
+    edits: tuple[tuple[int, int, str], ...] = ()
 
     @property
     def source(self) -> str:
@@ -338,9 +338,9 @@ class Chunk:
         column = offset - start
         if not column and self.text[offset : offset + 1] in ("", "\n"):
             return 0
-        for edit in self.edits:
-            if start <= edit.start and edit.end <= offset:
-                column += len(edit.text) - (edit.end - edit.start)
+        for low, high, text in self.edits:
+            if start <= low and high <= offset:
+                column += len(text) - (high - low)
         return column
 
     def prose_text(self) -> str:

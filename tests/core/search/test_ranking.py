@@ -69,7 +69,7 @@ def _ids(notes: Any) -> Any:
 def _row(note: str, signals: Signals) -> NoteRow:
     modified = time.time() - signals.age_days.get(note, 1e6) * DAY_SECONDS
     return NoteRow(
-        int(_ids([note])[0]), note, note, True, (), (), (), {}, modified, When(f"{2020}-01-01", "day")
+        int(_ids([note])[0]), note, note, True, (), (), "[]", {}, modified, When(f"{2020}-01-01", "day")
     )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from vaultseek.base.limits import OPENING_CHARS
 from vaultseek.base.model import Link
-from vaultseek.store.ledger import Ledger, LinkRow, NoteRow
+from vaultseek.store.ledger import Ledger, LinkRow, NoteRow, heading_values
 from vaultseek.store.ledger.line_forms import (
     Form,
     form_of,
@@ -78,7 +78,7 @@ def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
         title="" if is_repeated else row.title,
         title_is_name=is_repeated or row.title_is_name,
         aliases=tuple(name for name in row.aliases if names[name] not in repeated),
-        headings=tuple(heading for heading, form in headings.items() if form not in repeated),
+        heading_values=heading_values(each for each, form in headings.items() if form not in repeated),
         properties={name: row.properties[name] for name, form in properties.items() if form not in repeated},
     )
     return OwnText(own_row, own, weights, parents)

@@ -12,6 +12,7 @@ from vaultseek.store.ledger.rows import (
     NoteRows,
     PassageRow,
     UnchangedNote,
+    heading_values,
     note_rows,
 )
 
@@ -27,6 +28,7 @@ __all__ = [
     "UnchangedNote",
     "examine",
     "examine_stored",
+    "heading_values",
     "keep_temporary_files",
     "note_rows",
 ]

@@ -2,14 +2,14 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
 
 from vaultseek.base.currency import NOTHING_STATED, Stated
-from vaultseek.base.model import JSON, BlockId, Chunk, Edit, Heading, Link, Note, Place, apply_edits
+from vaultseek.base.model import JSON, BlockId, Chunk, Heading, Link, Note, Place, apply_edits
 from vaultseek.base.text import INVISIBLE, fold, normalize
 from vaultseek.base.when import When
 from vaultseek.content.files.scan import FileStat
@@ -82,7 +82,8 @@ class NoteRow:
     title_is_name: bool
     aliases: tuple[str, ...]
     tags: tuple[str, ...]
-    headings: tuple[Heading, ...]
+    heading_values: str
+    """The headings as JSON, because few readers of many notes need them."""
     properties: JSON
     modified: float
     created: When
@@ -91,6 +92,11 @@ class NoteRow:
     stated: Stated = NOTHING_STATED
     name_day: str = ""
     day_first: bool | None = None
+
+    @property
+    def headings(self) -> Sequence[Heading]:
+        """The headings of the note."""
+        return [Heading(*item) for item in _list(self.heading_values)]
 
     @property
     def kind(self) -> Kind:
@@ -233,7 +239,7 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         note.title_source,
         to_json(note.aliases),
         to_json(note.tags),
-        _from_text([_shown_values(h.level, h.text, h.line, h.rendered) for h in note.headings]),
+        heading_values(note.headings),
         _from_text([_shown_values(t.mark, t.text, t.line, t.rendered) for t in note.tasks]),
         to_json(note.frontmatter),
         indexed.modified,
@@ -257,6 +263,11 @@ def note_rows(indexed: IndexedNote) -> NoteRows:
         sorted(_names(note)),
         [(problem.code, problem.message, problem.line) for problem in note.problems],
     )
+
+
+def heading_values(headings: Iterable[Heading]) -> str:
+    """Return headings as the JSON that ``NoteRow.heading_values`` contains."""
+    return _from_text([_shown_values(h.level, h.text, h.line, h.rendered) for h in headings])
 
 
 def _shown_values(*values: Any) -> tuple[Any, ...]:
@@ -335,7 +346,7 @@ def note_row(row: Any) -> NoteRow:
         title_is_name=row[3] == "name",
         aliases=tuple(_list(row[4])),
         tags=tuple(_list(row[5])),
-        headings=tuple(Heading(*item) for item in _list(row[6])),
+        heading_values=row[6],
         # Not by orjson: properties may hold integers of any size, NaN and infinity.
         properties={} if row[7] == "{}" else json.loads(row[7]),
         modified=row[8],
@@ -351,9 +362,9 @@ def note_row(row: Any) -> NoteRow:
 def chunk_of(row: Any) -> Chunk:
     """Convert a row of ``CHUNK_COLUMNS`` to a chunk."""
     id, heading_path, start_line, end_line, text, code, place, edits = row
-    ranges = tuple((start, end) for start, end in _list(code))
+    ranges = tuple(map(tuple, _list(code)))
     flat = _list(edits)
-    edited = tuple(map(Edit, flat[::3], flat[1::3], flat[2::3]))
+    edited = tuple(zip(flat[::3], flat[1::3], flat[2::3], strict=True))
     return Chunk(id, tuple(_list(heading_path)), start_line, end_line, text, ranges, place, edited)
 
 
