@@ -128,10 +128,10 @@ class Fusion:
         return ids[np.sort(np.unique(ids, return_index=True)[1])]
 
     def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
-        """Return a dict from lane name to the lane's contributions to the notes. Gains are reduced so that
-        they add up to the p-norm of the original gains.
+        """Return a dict from the name of each lane with notes to the lane's contributions to the notes. Gains
+        are reduced so that they add up to the p-norm of the original gains.
         """
-        parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes}
+        parts = {lane.name: lane.part(ids, self, by_link) for lane in self.lanes if len(lane.notes)}
         shares = formula.agreement([part.gain for part in parts.values()], self.norm)
         return {name: part._replace(gain=part.gain * shares) for name, part in parts.items()}
 

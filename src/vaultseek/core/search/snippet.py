@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import accumulate
@@ -51,7 +51,8 @@ _NO_PROSE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 """Pattern for the code of a template, or a footnote with its indented lines."""
-_MAY_BE_UNSEEN = re.compile(r"!\[|<img|\]:|<%|\{\{", re.IGNORECASE)
+_UNSEEN_SIGNS = ("![", "<img", "]:", "<%", "{{")
+"""Signs of which one is in the source of every passage without code that has rows without prose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,14 +85,11 @@ class Matcher:
 
     def matches(self, text: str, language: str | None = None) -> list[_Match]:
         """Return every match in ``text`` from a note in ``language``; matches may overlap."""
-        found = [
-            (low, high, -number)
-            for number, pattern in enumerate(self.patterns, start=1)
-            for low, high in find_all(pattern, text)
-            if low < high
-        ]
         spans = self.span_finder.spans(text, self.words, language) if self.words else ()
-        return [*found, *((low, high, self.words[term]) for low, high, term in spans)]
+        found = [(low, high, self.words[term]) for low, high, term in spans]
+        for number, pattern in enumerate(self.patterns, start=1):
+            found += [(low, high, -number) for low, high in find_all(pattern, text) if low < high]
+        return found
 
     def all_in(self, text: str, language: str | None = None) -> bool:
         """Return whether ``text`` contains every word of the query."""
@@ -151,9 +149,10 @@ def preview(
         row = bisect_right(begins, offset) - 1
         low = high = [*starts, len(text)][bisect_left(offsets, begins[row])]
     start, end = (0, len(text)) if len(text) <= width else _window(text, low, high, room)
-    are_headings = [bisect_right(begins, offset) - 1 in headings for offset in offsets]
-    run = _headings_at_end(are_headings[: bisect_left(starts, end)])
-    if run and starts[run] > max([start, *(match[0] for match in matches if match[0] < end)]):
+    run = last = bisect_left(starts, end)  # leave out headings at the end
+    while run and bisect_right(begins, offsets[run - 1]) - 1 in headings:
+        run -= 1
+    if 0 < run < last and starts[run] > max([start, *(match[0] for match in matches if match[0] < end)]):
         end = starts[run - 1] + ends[run - 1] - offsets[run - 1]
     head = ELLIPSIS if start > 0 and width >= NARROW else ""
     tail = ELLIPSIS if end < len(text) and width >= NARROW else ""
@@ -212,7 +211,7 @@ def _shown_rows(
         elif line.strip() and row not in unseen:
             break
     rows = [row for row in range(len(lines)) if row not in above]
-    own = [row for row in rows if not (lines[row].strip() in shared or _is_bare(lines[row]) or row in unseen)]
+    own = [row for row in rows if not (row in unseen or lines[row].strip() in shared or _is_bare(lines[row]))]
     code = {
         row
         for start, end in passage.code
@@ -234,15 +233,20 @@ def _unseen(passage: Chunk, count: int) -> Set[int]:
     """Return the rows without prose: pictures, which the text only describes, footnotes, the code of
     templates, and the first rows of code blocks, which name a language."""
     source = passage.source
-    if not (passage.code or _MAY_BE_UNSEEN.search(source)):
+    lower = source.lower()
+    has_signs = any(sign in lower for sign in _UNSEEN_SIGNS)
+    if not (has_signs or passage.code):
         return frozenset()
-    written = _NO_PROSE.sub(lambda code: "\n" * code[0].count("\n"), source).split("\n")
+    if has_signs:
+        source = _NO_PROSE.sub(lambda code: "\n" * code[0].count("\n"), source)
+    written = source.split("\n")
     if len(written) != count:
         return frozenset()
     return {
         row
         for row, line in enumerate(written)
-        if WORDLESS.fullmatch(line.lstrip("\t >-*+")) or _FENCE.fullmatch(line)
+        if not (text := line.lstrip("\t >-*+"))[:1].isalnum()  # true for most lines
+        if WORDLESS.fullmatch(text) or _FENCE.fullmatch(line)
     }
 
 
@@ -317,7 +321,7 @@ def _hidden_match(
 def _densest(matches: Sequence[_Match], width: int) -> _Range:
     """Return the first range with the most distinct words; repeated words do not count."""
     best, densest = 0, (0, 0)
-    inside: Counter[int] = Counter()
+    inside: defaultdict[int, int] = defaultdict(int)
     left = 0
     for right, (_, end, word) in enumerate(matches):
         inside[word] += 1
@@ -330,14 +334,6 @@ def _densest(matches: Sequence[_Match], width: int) -> _Range:
         if len(inside) > best:
             best, densest = len(inside), (matches[left][0], end)
     return densest
-
-
-def _headings_at_end(are_headings: Sequence[bool]) -> int:
-    """Return the index at which the headings at the end begin; 0 if no heading or only headings are there."""
-    count = len(are_headings)
-    while count and are_headings[count - 1]:
-        count -= 1
-    return count if count < len(are_headings) else 0
 
 
 def _window(text: str, low: int, high: int, room: int) -> _Range:

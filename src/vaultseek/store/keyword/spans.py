@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
 from vaultseek.base.text import is_unspaced as contains_unspaced
@@ -121,25 +121,20 @@ def _candidates(text: str, beginnings: tuple[str, ...] | None) -> list[tuple[int
     lower = text.lower()
     if beginnings is None or len(lower) != len(text):
         return [(0, len(text))]
-    places = {at for each in beginnings for at in _all_places(lower, each)}
-    if not text.isascii():
-        places.update(match.start() for match in _FOLDED.finditer(text))
+    places = [] if text.isascii() else [match.start() for match in _FOLDED.finditer(text)]
+    for each in beginnings:
+        at = lower.find(each)
+        while at >= 0:
+            places.append(at)
+            at = lower.find(each, at + 1)
     ranges: list[tuple[int, int]] = []
-    end = 0
+    end, spaced = 0, text.replace("\n", " ") + " "
     for at in sorted(places):
         if at >= end:
-            start = max(text.rfind(" ", end, at), text.rfind("\n", end, at), end - 1) + 1
-            ends = (text.find(" ", at), text.find("\n", at))
-            end = min((each for each in ends if each >= 0), default=len(text))
+            start = max(spaced.rfind(" ", end, at) + 1, end)
+            end = spaced.find(" ", at)
             ranges.append((start, end))
     return ranges
-
-
-def _all_places(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
 
 
 def _written(low: int, high: int, start: int, origins: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -159,8 +159,8 @@ class Database:
             return connection.execute(sql, values).fetchall()
 
     def all_in(self, sql: str, values: Sequence[Any], mark: str = "?") -> Iterator[Any]:
-        """Yield the rows of ``sql``, with a ``mark`` for each of ``values`` put into its ``{}``. Many values are
-        split among several statements."""
+        """Yield the rows of ``sql``, with a ``mark`` for each of ``values`` put into its ``IN ({})``. Many
+        values are split among several statements."""
         for start in range(0, len(values), SQL_VARIABLES):
             batch = values[start : start + SQL_VARIABLES]
             marks = ", ".join([mark] * len(batch))
