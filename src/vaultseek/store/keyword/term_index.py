@@ -33,20 +33,21 @@ class TermIndex:
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot
         self._read: dict[tuple[str, ...], Ints] = {}
-        self._numbers: dict[tuple[str, ...], TermNumbers] = {}
+        self._found: dict[str, dict[int, int]] = {}
 
     def prepare(self, terms: Collection[str]) -> None:
-        """Read the data that ``scores`` needs for the given terms in one step, if that saves time."""
+        """Read the data that ``scores`` needs for the given terms in one step, because that saves time."""
+        texts = {term.encode(): term for term in terms if term not in self._found}
+        self._found |= {term: {} for term in texts.values()}
+        heads = first_bytes(texts)
+        for place, view in enumerate(self.snapshot.views if texts else ()):
+            for number in view.segment.terms([*texts], heads):
+                self._found[texts[view.segment.tables.vocabulary[number]]][place] = number
 
     def present(self, terms: Collection[str]) -> set[str]:
         """Return those of the given terms that the index contains."""
-        texts = [term.encode() for term in terms]
-        heads = first_bytes(texts)
-        return {
-            view.segment.tables.vocabulary[number].decode()
-            for view in self.snapshot.views
-            for number in view.segment.terms(texts, heads)
-        }
+        self.prepare(terms)
+        return {term for term in terms if self._found[term]}
 
     def of_notes(self, notes: Ints) -> tuple[TermIndex, Ints, Ints]:
         """Return three values: an index that covers ``notes``, the ``notes`` that it contains, and their
@@ -60,14 +61,12 @@ class TermIndex:
         )
 
     def _term_numbers(self, terms: tuple[str, ...]) -> TermNumbers:
-        numbers = self._numbers.get(terms)
-        if numbers is None:
-            texts = [term.encode() for term in terms]
-            heads = first_bytes(texts)
-            numbers = self._numbers[terms] = [
-                (view, view.segment.terms(texts, heads)) for view in self.snapshot.views
-            ]
-        return numbers
+        self.prepare(terms)
+        found = [self._found[term] for term in terms]
+        return [
+            (view, [numbers[place] for numbers in found if place in numbers])
+            for place, view in enumerate(self.snapshot.views)
+        ]
 
     def count_both(
         self, terms: tuple[tuple[str, ...], tuple[str, ...]], first: TermScores, second: TermScores
