@@ -182,7 +182,7 @@ def test_selecting_again_with_other_settings_needs_no_search(opened):
     trace = run(opened, "sump pump")
     strict = replace(trace.query.parsed.request, settings=SearchSettings(min_confidence=1.0))
     query = replace(trace.query, parsed=replace(trace.query.parsed, request=strict))
-    selection = select_results(query, trace.ranking, trace.index_state)
+    selection = select_results(query, trace.ranking, query.index_state)
     assert selection.results == []
 
 

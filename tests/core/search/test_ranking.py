@@ -132,7 +132,8 @@ def order(results: list[Candidate]) -> list[str]:
 
 
 def part(result: Candidate, lane: str, column: str) -> Any:
-    return getattr(result.ranking.notes.parts[lane], column)[result.row]
+    parts = result.ranking.notes.parts
+    return getattr(parts[lane], column)[result.row] if lane in parts else 0.0
 
 
 def raw(results: list[Candidate]) -> dict[str, float]:

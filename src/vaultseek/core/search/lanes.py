@@ -18,9 +18,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from vaultseek.base.model import JSON
 from vaultseek.base.text import fold
 from vaultseek.content.languages.detect import detect_language, main_language
 from vaultseek.content.languages.stopwords import STOP_WORDS
+from vaultseek.content.query.words import pinned_name
 from vaultseek.core.indexing.scoped_vault import SearchedVault
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import SCALE_NOTES, Floats, Scale, scale_of
@@ -150,7 +152,7 @@ class Fusion:
 class Evidence:
     """The request, the lanes' answers and the lanes' scores, as the ranking receives them.
 
-    ``filtered`` is None without a filter.
+    ``filtered`` is None without a filter. ``index_state`` is the state of the vault's index.
     """
 
     parsed: ParsedRequest
@@ -158,6 +160,7 @@ class Evidence:
     fusion: Fusion
     filtered: FilterResult | None
     vault: SearchedVault
+    index_state: JSON = field(default_factory=dict)
 
     @property
     def allowed(self) -> NoteIds | None:
@@ -173,6 +176,12 @@ class Evidence:
     def keyword(self) -> KeywordAnswer | None:
         """Answer of the keyword lane; None if it did not answer."""
         return self.retrieval.keyword
+
+    @cached_property
+    def pinned(self) -> set[int]:
+        """Ids of the notes pinned to the query."""
+        name = pinned_name(self.parsed.query.rank_text)
+        return {row[0] for row in self.vault.ledger.select("SELECT note FROM names WHERE name = ?", name)}
 
     @cached_property
     def word_weights(self) -> dict[str, float]:

@@ -136,9 +136,10 @@ class Searcher:
         return parsed.reading(unknown) if unknown else parsed
 
     def _list(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
-        query = Evidence(parsed, Retrieval(), Fusion(), self._filter(parsed, clock), self._vault)
+        filtered, state = self._filter(parsed, clock), self._vault.index_state()
+        query = Evidence(parsed, Retrieval(), Fusion(), filtered, self._vault, state)
         ranking = rank_listing(query)
-        return Trace(query, ranking, ranking.candidates, self._vault.index_state())
+        return Trace(query, ranking, ranking.candidates)
 
     def _by_word(self, parsed: ParsedRequest, clock: _StageClock) -> Trace:
         filtered = self._filter(parsed, clock)
@@ -165,19 +166,19 @@ class Searcher:
         self, parsed: ParsedRequest, filtered: FilterResult | None, retrieval: Retrieval, clock: _StageClock
     ) -> Evidence:
         clock.milliseconds.update(retrieval.milliseconds)
-        ledger = self._vault.ledger
-        population = ledger.counts().notes if filtered is None else len(filtered.ids)
+        ledger, state = self._vault.ledger, self._vault.index_state()
+        population = state["notes"] if filtered is None else len(filtered.ids)
         fusion = score_lanes(parsed, retrieval, population, ledger.paths_of, ledger.languages())
-        return Evidence(parsed, retrieval, fusion, filtered, self._vault)
+        return Evidence(parsed, retrieval, fusion, filtered, self._vault, state)
 
     def _rank(self, query: Evidence, clock: _StageClock) -> Trace:
         with clock.stage("fuse"):
-            ranking, index_state = rank(query), self._vault.index_state()
-            results, nearest, weak = select_results(query, ranking, index_state)
+            ranking = rank(query)
+            results, nearest, weak = select_results(query, ranking, query.index_state)
             certainties = certainties_of(results, ranking, weak=weak)
             results = raised(results, opened_before(query))
         partial = {**query.retrieval.partial, **ranking.partial}
-        return Trace(query, ranking, results, index_state, nearest, weak, partial, certainties)
+        return Trace(query, ranking, results, nearest, weak, partial, certainties)
 
     async def _rerank(self, trace: Trace, clock: _StageClock) -> Trace:
         if len(trace.results[: trace.query.settings.rerank_top_n]) < 2:

@@ -43,7 +43,6 @@ class Trace:
     query: Evidence
     ranking: Ranking
     results: Sequence[Candidate]
-    index_state: JSON
     nearest: Candidate | None = None
     weak: bool = False
     partial: Mapping[str, Reason] = field(default_factory=dict)
@@ -99,7 +98,7 @@ def head(trace: Trace) -> JSON:
     answer: JSON = {
         "partial": [{"lane": lane, **reason.as_json()} for lane, reason in trace.partial.items()],
         "weak": trace.weak,
-        "index": trace.index_state,
+        "index": trace.query.index_state,
         "interpreted": query.interpreted | {"time": spoken, "notes": [*query.notes, *_remarks(trace)]},
     }
     if trace.nearest is not None:

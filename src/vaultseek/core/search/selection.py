@@ -25,7 +25,6 @@ from vaultseek.content.query.words import words_of
 from vaultseek.core.search.formula import JUDGED_NOTES, OPENED_GAIN, PINNED_GAIN, SAME_QUERY_GAIN, Floats
 from vaultseek.core.search.lanes import Evidence
 from vaultseek.core.search.ranking import Candidate, Ranking
-from vaultseek.core.search.signals import pinned_to
 from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.ledger.opens import Meaning, Open
 
@@ -211,7 +210,7 @@ def opened_before(query: Evidence) -> dict[str, float]:
     Gains are fractions of the best score.
     """
     text, ledger = query.parsed.query.rank_text, query.vault.ledger
-    pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(pinned_to(text, ledger))).values()}
+    pinned = {row.path: PINNED_GAIN for row in ledger.notes.by_id(sorted(query.pinned)).values()}
     if not (query.settings.learn and text and ledger.keeps_opens):
         return pinned
     now, words, answer = time.time(), words_of(text), query.retrieval.unexpanded

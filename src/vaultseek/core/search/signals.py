@@ -27,7 +27,6 @@ from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.note_dates import property_when
 from vaultseek.content.query.times import SpokenTime
-from vaultseek.content.query.words import pinned_name
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
     LEADING_NOTES,
@@ -69,7 +68,10 @@ class Signal(ABC):
 
     def apply(self, query: Evidence, notes: Table) -> None:
         """Change the candidates' scores, and record the change under the name ``figure``."""
-        values = float(not self.adds) + self.weight(query.settings) * self.values(query, notes)
+        values = self.values(query, notes)
+        if not values.any():
+            return
+        values = float(not self.adds) + self.weight(query.settings) * values
         combine = np.add if self.adds else np.multiply
         notes.score = combine(notes.score, values)
         notes.figures[self.figure] = combine(notes.figures.get(self.figure, float(not self.adds)), values)
@@ -240,15 +242,11 @@ def notes_called(query: Evidence) -> Called:
     parsed, allowed, ledger = query.parsed, query.allowed, query.vault.ledger
     text = parsed.query.rank_text
     names = dict.fromkeys((text, parsed.request.query.strip(), *dates_of(text)))
-    at_path = {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
-    named = at_path | ledger.notes.ids_by_name(*names)
-    pinned = those_within(pinned_to(text, ledger), allowed)
+    named = ledger.notes.ids_by_name(*names)
+    if "." in text:  # otherwise it is no path
+        named |= {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
+    pinned = those_within(query.pinned, allowed)
     return Called(those_within(named, allowed) | pinned, pinned, _notes_begun(query, text))
-
-
-def pinned_to(query: str, ledger: Ledger) -> set[int]:
-    """Return the ids of notes pinned to a query."""
-    return {row[0] for row in ledger.select("SELECT note FROM names WHERE name = ?", pinned_name(query))}
 
 
 def _notes_begun(query: Evidence, text: str) -> list[int]:

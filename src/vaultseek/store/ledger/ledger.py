@@ -15,7 +15,7 @@ from typing import Any
 
 from vaultseek.content.markdown.resolve import Names, link_key, name_keys
 from vaultseek.store.ledger.chunks import ChunkTable
-from vaultseek.store.ledger.database import Database
+from vaultseek.store.ledger.database import Database, RowCache
 from vaultseek.store.ledger.files import AttachmentTable, ProblemTable
 from vaultseek.store.ledger.forms import FormTable
 from vaultseek.store.ledger.given import GivenTable
@@ -51,6 +51,7 @@ class Ledger:
         self._database = database
         self._scoped = ScopedConnections(database.file)
         self._counts: Counts | None = None
+        self._languages: RowCache[list[tuple[str, int]]] = database.cache(1)
         self.relinked: tuple[tuple[int, int, str], ...] = ()
         """In a part of a ledger, the links that resolve differently than in the whole ledger: note id,
         ordinal, path."""
@@ -172,7 +173,8 @@ class Ledger:
     def languages(self) -> dict[str, int]:
         """Return the number of notes in each language, in constant time; "" stands for an unclear
         language."""
-        return dict(self._database.all("SELECT language, notes FROM languages WHERE notes > 0"))
+        sql = "SELECT language, notes FROM languages WHERE notes > 0"
+        return dict(self._languages.get_or_read([sql], lambda _: {sql: self._database.all(sql)})[sql])
 
     def link_targets(self) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Yield the possible link targets: the path and aliases of each note, then the path of each
