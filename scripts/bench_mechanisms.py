@@ -21,7 +21,7 @@ from bench_quality import arguments_for_sets, is_held_out, mixed_ages, vault_of
 
 from vaultseek.core.indexing.open_vault import OpenVault, VaultOptions
 from vaultseek.core.library import indexed_vault
-from vaultseek.core.search import formula, signals
+from vaultseek.core.search import formula, lanes, links, signals
 from vaultseek.semantic.models.choice import choose_models
 from vaultseek.settings.load import with_overrides
 from vaultseek.settings.search import SearchSettings
@@ -54,6 +54,15 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "names": (signals, "match_names", lambda _, notes: (np.zeros(len(notes)), {})),
     "parts of names": (signals.NameParts, "weight", lambda *_: 0.0),
     "joined": (formula, "JOINED_GAIN", 0.0),
+    "language of the query": (formula, "chance_population", lambda population, _: population),
+    "fragments": (lanes, "_is_fragment", lambda _: False),
+    "first note's neighbours": (formula, "FIRST_NEIGHBOUR_SHARE", 0.0),
+    "hubs": (formula, "_hub_damping", lambda _: 1.0),
+    "words around links": (formula, "CONTEXT_SHARE", 0.0),
+    "own words of names": (signals, "is_form", lambda *_: True),
+    "bound of misnamed notes": (signals.OwnWords, "weight", lambda *_: 0.0),
+    "ceiling of links": (links.Ceiling, "weight", lambda *_: 0.0),
+    "time in questions": (signals.InTime, "weight", lambda *_: 0.0),
 }
 """Mechanisms that are disabled by replacing a constant or a function."""
 MECHANISMS = (*SETTINGS, *PATCHES)
