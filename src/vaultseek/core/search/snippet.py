@@ -232,8 +232,7 @@ def _shown_rows(
 def _unseen(passage: Chunk, count: int) -> Set[int]:
     """Return the rows without prose: pictures, which the text only describes, footnotes, the code of
     templates, and the first rows of code blocks, which name a language."""
-    source = passage.source
-    lower = source.lower()
+    lower = (source := passage.source).lower()
     has_signs = any(sign in lower for sign in _UNSEEN_SIGNS)
     if not (has_signs or passage.code):
         return frozenset()

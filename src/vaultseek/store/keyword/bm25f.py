@@ -30,7 +30,6 @@ from vaultseek.store.keyword.segment import (
     FIELD_MASK,
     FIELD_SLOTS,
     FIELDS,
-    NOTE_SHIFT,
     POSITION_BITS,
     Bools,
     Ints,
@@ -132,36 +131,28 @@ def score_chunks(snapshot: Snapshot, places: Sequence[Ints], weights: Sequence[f
     ``places`` has the occurrences of each term, ascending (see ``segment``). Uses the same formula over two
     fields, prose and code, without the idf.
     """
-    totals = np.zeros(snapshot.chunk_count)
     of_terms = np.repeat(np.arange(len(places)), [*map(len, places)])
-    everything, factors = joined(places, np.int64), np.array(weights)
+    everything = joined(places, np.int64)
+    fields = everything >> POSITION_BITS & FIELD_MASK
+    of_text = np.flatnonzero((fields == BODY) | (fields == CODE))
+    if not len(of_text):
+        return np.zeros(snapshot.chunk_count)
     field_weights = np.array([FIELD_WEIGHTS["body"], FIELD_WEIGHTS["code"]])
     b = np.array([FIELD_B["body"], FIELD_B["code"]])
-    notes, fields = everything >> NOTE_SHIFT, everything >> POSITION_BITS & FIELD_MASK
-    is_text = (fields == BODY) | (fields == CODE)
-    for view in snapshot.views:
-        is_inside = (notes >= view.base) & (notes < view.base + len(view.segment))
-        rows = np.flatnonzero(is_text & is_inside)
-        if not len(rows):
-            continue
-        table = view.segment.chunk_places
-        slots, first = len(table.slots), view.chunk_base
-        inside = everything[rows] - (view.base << NOTE_SHIFT)
-        keys, counts = _count_runs(
-            of_terms[rows] * slots + table.firsts.searchsorted(inside, side="right") - 1
-        )
-        terms, starts = np.divmod(keys, slots)
-        of_slots = table.slots[starts]
-        column = of_slots & 1
-        lengths = view.segment.tables.chunk_lengths[of_slots]
-        norms = 1 - b[column] + b[column] * lengths / snapshot.chunk_averages[column]
-        weighted = field_weights[column] * counts / norms
-        numbers = terms * slots + of_slots
-        order = np.argsort(numbers, kind="stable")
-        numbers, tf = _sum_by_run(numbers[order] >> 1, weighted[order])
-        terms, chunks = np.divmod(numbers, slots // 2)
-        scores = factors[terms] * (tf / (K1 + tf))
-        totals[first : first + slots // 2] = np.bincount(chunks, scores, slots // 2)
+    table, size = snapshot.chunk_places, 2 * snapshot.chunk_count
+    starts = table.firsts.searchsorted(everything[of_text], side="right") - 1
+    keys, counts = _count_runs(of_terms[of_text] * size + starts)
+    terms, starts = np.divmod(keys, size)
+    slots = table.slots[starts]
+    column = slots & 1
+    norms = 1 - b[column] + b[column] * snapshot.chunk_lengths[slots] / snapshot.chunk_averages[column]
+    weighted = field_weights[column] * counts / norms
+    numbers = terms * size + slots
+    order = np.argsort(numbers, kind="stable")
+    numbers, tf = _sum_by_run(numbers[order] >> 1, weighted[order])
+    terms, chunks = np.divmod(numbers, snapshot.chunk_count)
+    scores = np.array(weights)[terms] * (tf / (K1 + tf))
+    totals: Floats = np.bincount(chunks, scores, snapshot.chunk_count).astype(np.float64, copy=False)
     return totals
 
 

@@ -298,7 +298,9 @@ class Searcher:
         ranks = np.zeros(index.snapshot.size, np.int64)
         ranks[notes] = np.arange(len(notes))
         of_pairs = {number for pair in self._pairs for number in (pair.first, pair.second)}
-        ranked = {number: _renumber(places[number], ranks) for number in of_pairs}
+        within, ranked = (1 << NOTE_SHIFT) - 1, dict[int, Ints]()
+        for number, found in ((number, places[number]) for number in of_pairs):
+            ranked[number] = ranks[found >> NOTE_SHIFT] << NOTE_SHIFT | found & within
         return proximity(index.snapshot, self._pairs, ranked, notes)
 
 
@@ -350,12 +352,6 @@ def _is_last_word(term: QueryTerm, terms: Sequence[QueryTerm]) -> bool:
     return term.kind == "whole" or term is next(
         (each for each in reversed(last) if each.kind in ("word", "part")), None
     )
-
-
-def _renumber(places: Ints, ranks: Ints) -> Ints:
-    """Return the ``places`` (see ``segment``) with each note's number replaced by its rank."""
-    renumbered: Ints = ranks[places >> NOTE_SHIFT] << NOTE_SHIFT | places & (1 << NOTE_SHIFT) - 1
-    return renumbered
 
 
 def best_notes(

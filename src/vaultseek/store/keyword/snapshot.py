@@ -19,7 +19,9 @@ from vaultseek.store.keyword.analysis import LanguageRules, language_of_mark
 from vaultseek.store.keyword.inverter import NAMES, PROPERTIES
 from vaultseek.store.keyword.segment import (
     FIELD_SLOTS,
+    NOTE_SHIFT,
     Bools,
+    ChunkPlaces,
     Ints,
     Segment,
     run_lengths,
@@ -218,6 +220,19 @@ class Snapshot:
         """The ids of all chunks."""
         bases = tuple(view.chunk_base for view in self.views)
         return ChunkIds(bases, tuple(view.segment.tables.chunk_ids for view in self.views))
+
+    @cached_property
+    def chunk_places(self) -> ChunkPlaces:
+        """Start of the prose and start of the code of each chunk, numbered across all segments."""
+        tables = [(view, view.segment.chunk_places) for view in self.views]
+        firsts = [table.firsts + (view.base << NOTE_SHIFT) for view, table in tables]
+        slots = [table.slots + 2 * view.chunk_base for view, table in tables]
+        return ChunkPlaces(joined(firsts, np.int64), joined(slots, np.int64))
+
+    @cached_property
+    def chunk_lengths(self) -> Ints:
+        """Lengths of the prose and the code of each chunk, uint32[2 * chunk_count]."""
+        return joined([view.segment.tables.chunk_lengths for view in self.views], np.uint32)
 
     def passage_count(self) -> int:
         """Return the number of passages of live notes. This reads the ids of all chunks."""
