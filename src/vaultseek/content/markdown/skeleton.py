@@ -33,6 +33,8 @@ _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )
 _LONG_LINE = 2000
+_LONG_WORD = re.compile(r"[^\s|<>()\[\]]{200,}")
+"""Pattern for a word such as the data of a picture, which has no markup."""
 _FOOTNOTE_ITEM = "01. "
 
 
@@ -55,6 +57,7 @@ def skeleton_of(lines: Sequence[str]) -> list[str]:
 
 
 def _shortened(line: str) -> str:
-    # The rest of a long line matters only for tables and the ends of HTML blocks.
+    # The rest of a long line matters only for tables, link definitions and the ends of HTML blocks.
+    line = _LONG_WORD.sub("x", line)
     needed = "|" in line or ">" in line[_LONG_LINE:]
     return line[: 10 * _LONG_LINE] if needed else line[:_LONG_LINE]
