@@ -27,7 +27,7 @@ SHOWN_CHARS = 80
 TOKEN_BYTES = 3
 """Assumed number of UTF-8 bytes per token. The number is low, so that token budgets hold for any model."""
 
-_TYPED = dict.fromkeys("‘’‚‛ʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
+_TYPED = dict.fromkeys("‘’‚‛ʻʼ′＇", "'") | dict.fromkeys("“”„‟«»″＂", '"') | dict.fromkeys("‐‑‒–−", "-")
 """Quotation marks, apostrophes, hyphens and dashes that programs substitute for typed characters."""
 _LIGATURES = str.maketrans(
     {"ß": "ss", "ø": "o", "æ": "ae", "œ": "oe", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ħ": "h"}
@@ -78,6 +78,7 @@ def fold_case(text: str) -> str:
     if text.isascii():
         return text.lower()
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", text).casefold())
+    folded = folded.replace("i\u0307", "i")  # the Turkish letter İ
     for space in _NO_BREAK_SPACES:  # translate examines every character, which takes four times as long
         folded = folded.replace(space, " ")
     return folded
