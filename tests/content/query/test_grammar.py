@@ -220,6 +220,11 @@ def test_properties(text, expected):
         ("(keel NOT tag:mast) sail", "keel NOT sail | tag mast", "NOT was treated as a word"),
         ("k* mast", "k* mast |", '"k*" was treated as the word "k"; a prefix needs at least two letters'),
         ("keel not mast", "keel not mast |", "not was treated as a word; write -mast to exclude mast"),
+        (
+            "notes not about the mast",
+            "notes not about the mast |",
+            "not was treated as a word; write -mast to exclude mast",
+        ),
         ("keel without the mast", "keel without the mast |", "write -mast to exclude mast"),
         ("which keel has no mast, without sail", "which keel has no mast, without sail |", "-sail"),
     ],

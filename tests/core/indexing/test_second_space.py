@@ -231,7 +231,8 @@ def test_the_language_of_the_vault_chooses_its_model(share, automatic, main, sec
     choice = VaultModels(find_model("hashing"), find_model("hashing-32"), True, automatic=automatic)
     models = choice.of_vault(share)
     assert (models.main.name, models.second.name if models.second else None) == (main, second)
-    assert models.why == (f"chosen because {share:.0%} of the notes are not in English" if automatic else "")
+    of_notes = f"{'' if second is None else 'only '}{share:.0%} of the notes are not in English"
+    assert models.why == (f"chosen because {of_notes}" if automatic else "")
     assert choose_models("hashing").of_vault(share).why == "set as model.name"
 
 

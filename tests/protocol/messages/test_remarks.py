@@ -50,6 +50,16 @@ def test_a_note_that_may_mean_the_query_is_not_denied_while_the_model_loads():
     assert remarks(FOUND, partial=[LOADING]) == [waiting]
 
 
+def test_a_note_that_has_no_vector_for_the_querys_language_yet_is_not_denied():
+    building = {"lane": "vault", "code": "being_built", "reason": "no vectors for other languages yet"}
+    missing = ("incomplete", "notes may be missing: no vectors for other languages yet")
+    assert remarks(partial=[building]) == [("no_match", "no note matches yet"), missing]
+    assert remarks(FOUND, weak=True, partial=[building]) == [
+        ("closest", "no note matches yet; these are the closest"),
+        missing,
+    ]
+
+
 def test_what_meaning_waits_for_is_one_remark():
     assert remarks(FOUND, partial=[LOADING], index={"notes": 3, "pending": 1}) == [
         ("waiting", "search by meaning is not ready yet: 1 passage left")

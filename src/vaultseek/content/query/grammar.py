@@ -23,6 +23,7 @@ from vaultseek.base.currency import Rules
 from vaultseek.base.model import JSON
 from vaultseek.base.text import blank_controls
 from vaultseek.base.when import present
+from vaultseek.content.languages.stopwords import stop_words
 from vaultseek.content.query.filters import Filter, HasTask, Within, conjuncts, leaves, texts_of
 from vaultseek.content.query.operators import Reading
 from vaultseek.content.query.syntax import parse_tree
@@ -35,7 +36,8 @@ _QUESTION_WORDS = frozenset(
     {"are", "can", "could", "did", "do", "does", "has", "have", "how", "is", "should", "was", "were", "what"}
     | {"when", "where", "which", "who", "why", "will"}
 )
-_ARTICLES = frozenset({"a", "an", "the", "any", "ein", "eine", "einen"})
+_NOT_EXCLUDED = stop_words("en") | {"ein", "eine", "einen"}
+"""Words that may stand between a negation and the word that it excludes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +128,7 @@ def _negations(words: Sequence[str]) -> Iterator[str]:
     is_question = bool(folded) and (folded[0] in _QUESTION_WORDS or words[-1].endswith("?"))
     excluding = _NEGATIONS if is_question else _NEGATIONS | _NEGATIONS_OUTSIDE_QUESTIONS
     for place, word in enumerate(folded):
-        excluded = next((after for after in folded[place + 1 :] if after not in _ARTICLES), "")
+        excluded = next((after for after in folded[place + 1 :] if after not in _NOT_EXCLUDED), "")
         if word in excluding and excluded:
             yield f"{word} was treated as a word; write -{excluded} to exclude {excluded}"
 

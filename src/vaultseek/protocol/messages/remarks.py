@@ -51,6 +51,8 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
         return
     # Matches by meaning are not known yet, so the remark mentions only words.
     none = "no note has these words" if any(map(_is_coming, answer["partial"])) else "no note matches"
+    if any(lane["lane"] == "vault" and lane["code"] == "being_built" for lane in answer["partial"]):
+        none = "no note matches yet"  # many notes have no vectors for the query's language
     if found:
         yield _remark("closest", f"{none}; these are the closest")
         return

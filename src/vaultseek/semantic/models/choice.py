@@ -53,10 +53,10 @@ class VaultModels:
         """Choose the models for a vault by the share, in [0, 1], of its notes that are not in English."""
         if not self.automatic:
             return self
-        why = f"chosen because {foreign_share:.0%} of the notes are not in English"
+        share = f"{foreign_share:.0%} of the notes are not in English"
         if self.second is not None and foreign_share > MIXED_SHARE:
-            return VaultModels(self.second, why=why)
-        return replace(self, why=why, automatic=False)
+            return VaultModels(self.second, why=f"chosen because {share}")
+        return replace(self, why=f"chosen because only {share}", automatic=False)
 
 
 def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
