@@ -33,6 +33,19 @@ def test_a_passage_without_words_is_not_shown(
             assert "Pumps" in shown, query
 
 
+@pytest.mark.parametrize(
+    "line", ["#tool/mill #wind", '<span class="pages">#tool/mill</span>', "https://e.org"]
+)
+def test_a_note_found_by_its_name_shows_more_than_tags_or_an_address(
+    vault: Callable[[dict[str, str]], Path], tmp_path: Path, line: str
+):
+    text = f"# How to build a mill out of wood and of stone\n\n{line}\n\n{HEADINGS}\n"
+    with contextlib.closing(index_here(vault({"Mill.md": text}), tmp_path / "index")) as index:
+        request = SearchRequest("how to build a mill out of wood and of stone", SearchSettings())
+        (result,) = asyncio.run(Searcher(index).search(request))["results"]
+        assert "Pumps" in result["preview"]
+
+
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
 def test_a_result_has_as_many_passages_as_asked_for_the_best_first(
     vault: Callable[[dict[str, str]], Path], tmp_path: Path, mode: str

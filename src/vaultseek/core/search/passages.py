@@ -10,6 +10,7 @@ from vaultseek.content.markdown.property_text import NAMELESS, lines_of_text
 from vaultseek.content.query.expression import find
 from vaultseek.content.query.filters import PropertyFilter
 from vaultseek.core.search.retrieve import Retrieval
+from vaultseek.core.search.snippet import is_bare
 from vaultseek.store.keyword.index import ChunkHit
 from vaultseek.store.keyword.inverter import PROPERTIES
 from vaultseek.store.ledger import Ledger, NoteRow
@@ -18,8 +19,8 @@ PROPERTIES_LEAD = 0.5
 """Minimum keyword score of the best passage, as a share of the properties' score. Below it, the properties
 are shown instead."""
 SHORT_CHARS, LEAST_LETTERS = 60, 12
-"""Minimum numbers of characters and of letters in a passage. A passage below both minimums is shown only if
-the note has no other passage."""
+"""Minimum numbers of characters and of letters below the headings of a passage. A passage below both minimums
+is shown only if the note has no other passage."""
 
 _Hits = Mapping[int, Sequence[ChunkHit]]
 """Map from note id to the passages that the keyword search found in the note, best first."""
@@ -130,14 +131,14 @@ def _scores(
 
 
 def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool:
-    """True for a passage that is not worth showing although it has a vector: an image, the end of a table, or
-    a footer that many notes have.
+    """True for a passage that is not worth showing although it has a vector: an image, tags, the end of a
+    table, or a footer that many notes have.
     """
     lines = chunk.text.split("\n")
     own = [line for line in lines if line.strip() not in shared]
-    if own == lines and (has_word or len(chunk.text) >= SHORT_CHARS):
+    below = [line for line in own if not is_bare(line) and " ".join(line.split()) not in chunk.heading_path]
+    if own == lines and (has_word or sum(map(len, below)) >= SHORT_CHARS):
         return False
-    below = (line for line in own if " ".join(line.split()) not in chunk.heading_path)
     return sum(sum(map(str.isalpha, line)) for line in below) < LEAST_LETTERS
 
 

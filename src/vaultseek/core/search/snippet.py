@@ -44,7 +44,6 @@ _Match = tuple[int, int, int]
 _Range = tuple[int, int]
 _RUN = re.compile(r"\S+(?: \S+)*")
 _BARE = re.compile(r"\s*(?:•\s)?(?:(?:#[^\s#]+\s*)+|https?://\S+\s*)")
-"""Pattern for a line that consists only of tags or an address."""
 _FENCE = re.compile(r"[\s>]*(?:`{3,}|~{3,})[^`]*")
 _NO_PROSE = re.compile(
     r"<%(?:(?!<%|%>).)*+%>|\{\{[^{}]*+\}\}|^\[\^[^\]\s]+\]:[^\n]*+(?:\n[ \t]++[^\n]+)*+",
@@ -211,7 +210,7 @@ def _shown_rows(
         elif line.strip() and row not in unseen:
             break
     rows = [row for row in range(len(lines)) if row not in above]
-    own = [row for row in rows if not (row in unseen or lines[row].strip() in shared or _is_bare(lines[row]))]
+    own = [row for row in rows if not (row in unseen or lines[row].strip() in shared or is_bare(lines[row]))]
     code = {
         row
         for start, end in passage.code
@@ -249,7 +248,8 @@ def _unseen(passage: Chunk, count: int) -> Set[int]:
     }
 
 
-def _is_bare(line: str) -> bool:
+def is_bare(line: str) -> bool:
+    """True for a line that consists only of tags or an address."""
     return ("#" in line or "//" in line) and _BARE.fullmatch(line) is not None
 
 
