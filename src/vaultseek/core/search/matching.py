@@ -177,7 +177,7 @@ def lacking_code(query: Evidence, notes: Table) -> Bools:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_BEFORE_NUMBER = re.compile(r"^(?:[^\W\d_]*[\W_]+)*(?=[^\W\d_]*[0-9])")
+_BEFORE_NUMBER = re.compile(r"^(?:[^\W\d_]*+[\W_]++)*+(?=[^\W\d_]*+[0-9])")
 
 
 def _is_code(identifier: str) -> bool:
