@@ -26,6 +26,11 @@ def shown(text: str) -> str:
     return "\n".join(line for line in lines if line.strip())
 
 
+@pytest.mark.parametrize("sign", ["-", "_", "*"])
+def test_a_rule_of_any_length_is_not_text(sign: str) -> None:
+    assert shown(f"Above.\n\n{sign * 3_000}\n\nBelow.\n") == "Above.\nBelow."
+
+
 @pytest.mark.parametrize("size", [1_000, 30_000, 200_000])
 def test_a_definition_with_the_data_of_a_picture_is_not_text(size: int) -> None:
     assert shown(f"A ![][chart] pie.\n\n[chart]: <data:image/png;base64,{'Qm9' * size}>\n").split() == [

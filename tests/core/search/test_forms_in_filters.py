@@ -117,7 +117,7 @@ CODES = {
     "Release.md": "Since v4.14.3 it works.\n",
     "Letter.md": "We use version 4.14.3 now.\n",
     "Capacitor.md": "Solder 250 µF in.\n",
-    "Condenser.md": "Order 250uF too.\n",
+    "Condenser.md": "Order another 250uF.\n",
     "Noise.md": "2.5 million, 25mm, 5 mm, M8 and x 40, 17 AB 9, ISO IEC, EN, DIN, 1090, 27001 GTX.\n",
     "Odd noise.md": "HH 4711, BD 51, 1.5 mm, version 4, 14.3.\n",
     "Noise in two directions.md": "40 x 6 m, 0 x 60 m, 40x60 mm, AC/DC 27001.\n",

@@ -33,8 +33,8 @@ _DEEP_HTML = re.compile(
     r"((?<=\S)[ \t]*\n(?:[ ]{4}|[ ]{0,3}\t)[ \t]*)<(?!/(?:script|style|pre|textarea))(?=[/a-zA-Z])"
 )
 _LONG_LINE = 2000
-_LONG_WORD = re.compile(r"[^\s|<>()\[\]]{200,}")
-"""Pattern for a word such as the data of a picture, which has no markup."""
+_LONG_WORD = re.compile(r"[A-Za-z0-9][^\s|<>()\[\]]{200,}")
+"""Pattern for a word such as the data of a picture. It is no markup, unlike a long row of dashes."""
 _FOOTNOTE_ITEM = "01. "
 
 

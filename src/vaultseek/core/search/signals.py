@@ -243,7 +243,7 @@ def notes_called(query: Evidence) -> Called:
     text = parsed.query.rank_text
     names = dict.fromkeys((text, parsed.request.query.strip(), *dates_of(text)))
     named = ledger.notes.ids_by_name(*names)
-    if "." in text:  # otherwise it is no path
+    if "." in text:  # every path ends with a suffix
         named |= {row[0] for row in ledger.select("SELECT id FROM notes WHERE path = ?", text)}
     pinned = those_within(query.pinned, allowed)
     return Called(those_within(named, allowed) | pinned, pinned, _notes_begun(query, text))

@@ -51,7 +51,7 @@ _NO_PROSE = re.compile(
 )
 """Pattern for the code of a template, or a footnote with its indented lines."""
 _UNSEEN_SIGNS = ("![", "<img", "]:", "<%", "{{")
-"""Signs of which one is in the source of every passage without code that has rows without prose."""
+"""If a passage without code has rows without prose, its source contains one of these signs."""
 
 
 @dataclass(frozen=True, slots=True)

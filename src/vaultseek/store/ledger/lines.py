@@ -98,7 +98,7 @@ class LineTable:
         return spreads
 
     def _frequent(self, labels: Sequence[int], least: int) -> set[int]:
-        """Return those of the labels that at least ``least`` lines have."""
+        """Return the labels that at least ``least`` lines have."""
         sql = (
             "SELECT column1 FROM (VALUES {}) AS labels"
             f" WHERE EXISTS (SELECT 1 FROM lines WHERE label = column1 LIMIT 1 OFFSET {least - 1})"

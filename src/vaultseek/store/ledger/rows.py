@@ -118,8 +118,7 @@ class NoteRow:
 class PassageRow(NamedTuple):
     """The parts of a chunk that determine its vector, with the id of its note.
 
-    ``number`` identifies the vector. The number stays the same as long as the text does, even if the note
-    moves.
+    ``number`` identifies the vector. It changes if the text changes, but not if the note moves.
     """
 
     note: int
