@@ -59,8 +59,8 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "first note's neighbours": (formula, "FIRST_NEIGHBOUR_SHARE", 0.0),
     "hubs": (formula, "_hub_damping", lambda _: 1.0),
     "words around links": (formula, "CONTEXT_SHARE", 0.0),
-    "own words of names": (signals, "is_form", lambda *_: True),
-    "bound of misnamed notes": (signals.OwnWords, "weight", lambda *_: 0.0),
+    "own words": (signals, "is_form", lambda *_: True),
+    "bound of other words": (signals.OwnWords, "weight", lambda *_: 0.0),
     "ceiling of links": (links.Ceiling, "weight", lambda *_: 0.0),
     "time in questions": (signals.InTime, "weight", lambda *_: 0.0),
 }

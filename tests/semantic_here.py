@@ -126,13 +126,13 @@ def index_here(root: Path, directory: Path) -> OpenVault:
 
 @contextlib.contextmanager
 def measured_here(root: Path, folder: Path) -> Iterator[Callable[..., Any]]:
-    """Search the vault at ``root`` with query, settings and limit; its index is kept in ``folder``."""
+    """Search the vault at ``root`` with query, settings, limit and mode; its index is kept in ``folder``."""
     with asyncio.Runner() as runner:
         options = VaultOptions(root.name, root)
         vault = open_vault(options, folder / "cache", WorkerHere(), find_model("hashing"))
 
-        def ask(query: str, settings: SearchSettings, limit: int = 10) -> Any:
-            return runner.run(Searcher(vault).search(SearchRequest(query, settings, limit=limit)))
+        def ask(query: str, settings: SearchSettings, limit: int = 10, mode: Any = "hybrid") -> Any:
+            return runner.run(Searcher(vault).search(SearchRequest(query, settings, limit=limit, mode=mode)))
 
         try:
             runner.run(index_vault(vault))

@@ -74,3 +74,45 @@ def test_two_words_that_stand_apart_are_no_spelling_of_one(vault, tmp_path):
     with measured_here(vault(notes), tmp_path) as ask:
         answer = ask("rainbarrel", SearchSettings())
     assert answer["weak"] or not answer["results"]
+
+
+TEXTS = [
+    ("polite", "political"), ("secure", "security"), ("author", "authority"), ("insure", "insurance"),
+    ("organ", "organize"), ("experiment", "experience"),
+]  # fmt: skip
+
+
+def test_a_text_with_another_word_of_the_stem_stays_below_the_word_and_is_not_certain(vault, tmp_path):
+    notes = dict(DAYS)
+    for number, (word, other) in enumerate(TEXTS):
+        notes[f"One {number}.md"] = f"We met on the hill and spoke of the {word} thing until it was over.\n"
+        notes[f"Two {number}.md"] = f"We met; the {other} thing, and once more the {other} thing, was over.\n"
+    with measured_here(vault(notes), tmp_path) as ask:
+        for number, (word, _) in enumerate(TEXTS):
+            first, *rest = ask(word, SearchSettings(), mode="keyword")["results"]
+            assert (first["path"], first["certainty"] > 0.5) == (f"One {number}.md", True), word
+            other = [each["certainty"] for each in rest if each["path"] == f"Two {number}.md"]
+            assert all(certainty <= 0.5 for certainty in other), word
+
+
+def test_the_only_text_with_another_word_of_the_stem_is_not_certain(vault, tmp_path):
+    notes = {f"N{number}.md": f"It was {other}, they said.\n" for number, (_, other) in enumerate(TEXTS)}
+    with measured_here(vault(DAYS | notes), tmp_path) as ask:
+        for word, _ in TEXTS:
+            assert ask(word, SearchSettings(), mode="keyword")["results"][0]["certainty"] <= 0.5, word
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("install", "The installation took an hour"), ("polite", "He nodded politely"),
+        ("resume", "Her résumé was short"), ("configure", "Configuration of the router"),
+        ("polite", "Their polite_tone helped"), ("rain barrel", "The rainbarrel leaks"),
+    ],
+)  # fmt: skip
+def test_a_derived_word_counts_as_the_word(vault, tmp_path, asked, written):
+    others = {"A.md": "Political matters.\n", "B.md": "Installing, raining, configurators.\n"}
+    with measured_here(vault(DAYS | others | {"Right.md": f"{written}.\n"}), tmp_path) as ask:
+        answer = ask(asked, SearchSettings(), mode="keyword")
+    certain = {each["path"]: each["certainty"] for each in answer["results"]}
+    assert certain["Right.md"] > 0.5

@@ -54,7 +54,7 @@ class Signals:
     """The number of four anchors that a note has."""
     exactly_named: Collection[str] = ()
     prefix_named: Sequence[str] = ()
-    misnamed: Collection[str] = ()
+    other_words: Collection[str] = ()
     with_word: Collection[str] = ()
     joined: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -101,8 +101,8 @@ def fuse(
         "exact": are(signals.exactly_named),
         "named": are(signals.exactly_named),
         "begun": np.array([begun.get(note, 0.0) for note in notes], np.float64),
-        "misnamed": are(signals.misnamed),
-        "own word": are(signals.with_word),
+        "other words": are(signals.other_words),
+        "own words": are(signals.with_word),
     }
     by_id = {note: int(number) for note, number in zip(notes, table.ids.tolist(), strict=True)}
     strengths = {
@@ -319,7 +319,7 @@ def test_a_note_comes_up_to_the_better_one_with_which_it_answers_the_query():
 
 def test_a_note_without_any_word_of_the_query_does_not_come_up():
     lanes = [lane("keyword", {"a": 9.0, "b": 8.9}), lane("semantic", {"a": 0.9, "b": 0.8, "c": 0.7})]
-    signals = Signals(joined={"c": {"a": 1.0}}, misnamed={"c"})
+    signals = Signals(joined={"c": {"a": 1.0}}, other_words={"c"})
     assert order(fuse(lanes, signals=signals)) == order(fuse(lanes))
 
 
@@ -418,8 +418,8 @@ def test_no_neighbour_stands_before_a_strong_direct_hit(lanes, graph, fusion, si
 
 
 worded_signals = st.builds(
-    lambda signals, begun, with_word, misnamed: replace(
-        signals, prefix_named=begun, with_word=with_word - misnamed, misnamed=misnamed
+    lambda signals, begun, with_word, other_words: replace(
+        signals, prefix_named=begun, with_word=with_word - other_words, other_words=other_words
     ),
     signals_,
     st.lists(NAMES, unique=True, max_size=3),
@@ -430,10 +430,10 @@ worded_signals = st.builds(
 
 def test_a_note_named_by_another_word_stays_below_those_with_the_word():
     lanes = [lane("keyword", {"Morale.md": 9.0, "Talk.md": 3.0, "Letter.md": 2.0, "Other.md": 1.0})]
-    misnamed = Signals(misnamed={"Morale.md"}, with_word={"Letter.md", "Talk.md"})
+    misnamed = Signals(other_words={"Morale.md"}, with_word={"Letter.md", "Talk.md"})
     assert order(fuse(lanes))[0] == "Morale.md"
     assert order(fuse(lanes, signals=misnamed)) == ["Talk.md", "Letter.md", "Morale.md", "Other.md"]
-    assert order(fuse(lanes, signals=Signals(misnamed={"Morale.md"}))) == order(fuse(lanes))
+    assert order(fuse(lanes, signals=Signals(other_words={"Morale.md"}))) == order(fuse(lanes))
 
 
 @given(lanes_, graphs, fusions, worded_signals)
@@ -442,7 +442,7 @@ def test_no_misnamed_note_stands_before_one_with_the_word(lanes, graph, fusion, 
     results = fuse(lanes, graph=graph, fusion=fusion, signals=signals)
     with_word = [each.score for each in results if each.note in signals.with_word and each.score > 0]
     if with_word:
-        misnamed = [each.score for each in results if each.note in signals.misnamed]
+        misnamed = [each.score for each in results if each.note in signals.other_words]
         assert all(score <= min(with_word) + 1e-9 for score in misnamed)
 
 

@@ -49,6 +49,8 @@ NOTES = {
     "words.md": "# Words\n\nfloat the switch, and pump the sump",
     "codes.md": "# Codes\n\nE-4107 calls main(), or 089 / 123 45 67",
     "nul.md": f"# Nul\n\nA \0 and a pump [x](http://example.org/{'a/b' * 2000}) #{'long' * 900}",
+    "news.md": "# News\n\nPolitical news, a political debate",
+    "manners.md": "# Manners\n\nNobody was rude, and the letter of thanks was a polite one",
     "насос.md": f"# Насос\n\nВсё про насос. #{'x' * 700}a #{'x' * 700}b",
 }
 QUERIES = (
@@ -56,7 +58,7 @@ QUERIES = (
     "path:work pump", "year:2020", '"float switch"', "links-to:[[pumps]]", "after:1900", 'task:"100%_"',
     "text:/sw[iI]tch/ pump", "STRASSE", 'title:"Straße"',
     "path:насос", '"про насос"', "links-to:насос", "a\0b",
-    "main()", "E-4199", "0891234567",
+    "main()", "E-4199", "0891234567", "polite",
 )  # fmt: skip
 MODES = ("hybrid", "keyword", "semantic")
 HALF = 0.001

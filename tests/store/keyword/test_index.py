@@ -367,6 +367,7 @@ def test_the_words_of_the_vault(vault: Make) -> None:
     index = vault("databases and a database", "database", "北京")
     assert {"database": 2, "and": 1}.items() <= dict(index.terms()).items()
     assert dict(index.terms(least=2)) == {"database": 2}
+    assert index.words_of(["databas"], "data") == {"database", "databases"}
 
 
 @pytest.mark.fault("B12")

@@ -7,7 +7,7 @@ an engine such as PostgreSQL weights words by their frequency in the whole vault
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -170,6 +170,10 @@ class ScopedKeywordIndex:
     def span_finder(self) -> SpanFinder:
         """Finder of matching spans in texts; see `KeywordIndex`."""
         return self._index.span_finder
+
+    def words_of(self, terms: Collection[str], beginning: str) -> frozenset[str]:
+        """Return the written words of terms; see `KeywordLane.words_of`."""
+        return self._index.words_of(terms, beginning)
 
     def search(self, text: str, k: int, allowed: NoteIds | None = None, **options: Any) -> KeywordAnswer:
         """Return the ``k`` best matches among the visible notes; see `KeywordIndex.search`."""

@@ -97,7 +97,7 @@ FIRST_NEIGHBOUR_SHARE = 0.05
 """Minimum share of the query's words assumed around a link to or from the first note. Neighbours of that note
 matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
-"""Maximum score of a note whose name shares only the stem of a query word, as a share of the lowest score
+"""Maximum score of a note that has another word with the stem of a query word, as a share of the lowest score
 among notes that have the word itself."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
@@ -125,8 +125,9 @@ Both curves are fitted on the development sets, with questions from other sets a
 """
 EXACT_NAME_CONFIDENCE = 0.95
 """Minimum confidence of a note whose title, alias or file name is the query."""
-MISNAMED_CONFIDENCE = 0.3
-"""Maximum confidence of a note whose name shares only the stem of the query word, not the word itself."""
+OTHER_WORDS, OTHER_WORDS_CONFIDENCE = 0.5, 0.3
+"""Maximum confidence of a note that has other words with the same stems instead of the query's words, and the
+share of the query's words, weighted by idf, from which it applies."""
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55

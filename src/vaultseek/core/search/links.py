@@ -130,7 +130,7 @@ class Joined(Signal):
             shares += words.get(word, 0.0) * (has[one] | has[other])
         own = notes.score[one]
         raised = joined_score(own, strengths * shares / total, notes.score[other])
-        held = (own <= 0) | (notes.fact("misnamed")[one] > 0)
+        held = (own <= 0) | (notes.fact("other words")[one] > 0)
         np.maximum.at(gains, one, np.where(held, 0.0, raised - own) / np.where(held, 1.0, own))
         return gains
 

@@ -40,12 +40,12 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
     confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
     confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
-    misnamed = notes.fact("misnamed") > 0
-    most = np.where(misnamed, formula.MISNAMED_CONFIDENCE, 1.0)
+    others = notes.fact("other words") >= formula.OTHER_WORDS
+    most = np.where(others, formula.OTHER_WORDS_CONFIDENCE, 1.0)
     notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
     lacking = lacking_code(query, notes) & ~called
-    notes.doubtful = misnamed | (_has_only_stop_words(query) & ~exact) | lacking
+    notes.doubtful = others | (_has_only_stop_words(query) & ~exact) | lacking
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):

@@ -3,8 +3,8 @@
 A signal is a class with a weight and a value for each candidate. ``ranking.SIGNALS`` lists the signals in the
 order in which they are applied.
 
-Words in names are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*,
-nor *past* as *Paste*, although the words of each pair have the same stem in the index.
+Words are compared as written. *queries* counts as *query*, but *moral* does not count as *Morale*, nor
+*polite* as *political*, although the words of each pair have the same stem in the index.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from operator import itemgetter
-from typing import ClassVar, NamedTuple
+from itertools import product
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from unicodedata import is_normalized
 
 import numpy as np
 
@@ -44,6 +45,10 @@ from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, those_wit
 from vaultseek.store.keyword.segment import Bools
 from vaultseek.store.keyword.spans import SpanFinder
 from vaultseek.store.ledger import Ledger, NoteRow
+
+if TYPE_CHECKING:
+    from vaultseek.core.indexing.scoped_vault import ScopedKeywordIndex
+    from vaultseek.store.keyword.lane import KeywordLane
 
 DAY_SECONDS = 86_400.0
 
@@ -205,7 +210,8 @@ def _other_words(time: SpokenTime, query: Evidence, notes: Table) -> Floats:
 DAYS_OF_MONTH = 64
 """Maximum number of daily notes that come first in a search for their month."""
 PARTIAL_WORDS = 3
-"""Maximum number of words in a query whose parts are also matched against names."""
+"""Maximum number of words in a query that are also compared one by one: with names, and with other words of
+the same stem."""
 FORM_CHARS = 2
 """Number of final letters by which two forms of a word may differ, in languages other than English."""
 BASE_CHARS = 2
@@ -219,6 +225,10 @@ _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
 """Endings of English words, with their replacements in the base form."""
+_ENGLISH_DERIVATIONS = (
+    "able", "al", "ation", "er", "ful", "ible", "ion", "ive", "less", "ly", "ment", "ness", "or",
+)  # fmt: skip
+"""Endings with which English derives words of nearly the same meaning."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -267,10 +277,10 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     ``name`` is how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
     ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
     name or, if there are none, all named notes. ``begun`` notes also come first, sorted by their values,
-    highest first. ``misnamed`` marks notes whose name has the query's stem but not its word; ``own word``
-    marks notes that contain this word.
+    highest first. ``own words`` and ``other words`` are the columns of :func:`compare_words`.
     """
-    shares, misnamed = match_names(query, notes)
+    asked = _query_words(query)
+    shares = match_names(asked, notes)
     leading = query.fusion.first(LEADING_NOTES)
     named = notes.having(called.named)
     if not called.named:
@@ -283,14 +293,14 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     begun = [id for id in called.begun if id in candidates]
     places = {id: 1 - place / len(begun) for place, id in enumerate(begun)}
     exact = (are_files if are_files.any() else named) | notes.having(called.pinned)
-    own_word = _with_own_words(query, misnamed, notes)
+    own_words, other_words = compare_words(query, asked, notes)
     notes.facts |= {
         "name": shares,
         "named": named.astype(np.float64),
         "exact": exact.astype(np.float64),
         "begun": np.array([places.get(id, 0.0) for id in notes.ids.tolist()]),
-        "misnamed": (notes.having(misnamed) & ~own_word).astype(np.float64),
-        "own word": own_word.astype(np.float64),
+        "own words": own_words.astype(np.float64),
+        "other words": other_words,
     }
 
 
@@ -304,19 +314,19 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """Limit for notes whose name has the query's stem but not the query's word: they stay below notes that
-    have the word itself.
+    """Limit for notes that have another word with the stem of a query word: they stay below notes that have
+    the query's words themselves.
     """
 
     figure = "bound"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
-        misnamed, score = notes.fact("misnamed") > 0, notes.score
-        having = score[(notes.fact("own word") > 0) & (score > 0)]
-        if not misnamed.any() or not len(having):
+        others, score = notes.fact("other words") > 0, notes.score
+        having = score[(notes.fact("own words") > 0) & (score > 0)]
+        if not others.any() or not len(having):
             return np.zeros(len(notes))
         limit = BELOW_OWN_WORDS * having.min()
-        above = misnamed & (score > limit)
+        above = others & (score > limit)
         return np.where(above, limit / np.where(above, score, 1.0) - 1.0, 0.0)
 
 
@@ -338,50 +348,61 @@ class FirstByName(Signal):
         return np.where(exact | (begun > 0), first - notes.score, 0.0)
 
 
-def match_names(query: Evidence, notes: Table) -> tuple[Floats, dict[int, frozenset[str]]]:
-    """Return how well each note's name matches (:meth:`QueryWords.match`), and a dict from note id to query
-    words: those for which the name has only a different word with the same stem.
+def match_names(asked: QueryWords | None, notes: Table) -> Floats:
+    """Return how well each note's name matches (:meth:`QueryWords.match`).
 
-    Identifiers are not inflected and are ignored here. A query with more than ``PARTIAL_WORDS`` words matches
-    only a name equal to it. The dict is empty for an unfinished query.
+    A query with more than ``PARTIAL_WORDS`` words matches only a name equal to it.
     """
     shares = np.zeros(len(notes))
-    misnamed: dict[int, frozenset[str]] = {}
-    if query.keyword is None or query.parsed.profile.pure_identifier:
-        return shares, misnamed
-    asked = QueryWords.of(query.keyword, query.vault.keyword_index.span_finder)
-    if not asked.words:
-        return shares, misnamed
-    finished = not (query.parsed.is_unfinished or query.retrieval.continued)
+    if asked is None:
+        return shares
     for place, row in enumerate(notes.notes):
         names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
-        if not names:
-            continue  # true for most notes; analysing a name takes ten times as long
-        share, other = max((asked.match(name, row.language) for name in names), key=itemgetter(0))
-        shares[place] = share
-        if other and not share and finished:
-            misnamed[row.id] = other
-    return shares, misnamed
+        if names:  # false for most notes; analysing a name takes ten times as long
+            shares[place] = max(asked.match(name, row.language) for name in names)
+    return shares
 
 
-def _with_own_words(query: Evidence, misnamed: Mapping[int, frozenset[str]], notes: Table) -> Bools:
-    """Return a mask of the notes that contain one of the query words in ``misnamed``. The names of the notes
-    in ``misnamed`` lack these words.
+def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tuple[Bools, Floats]:
+    """Compare the query's words with the words of the notes that match all of them by stem.
 
-    Only notes found by the keyword search are checked. A note may contain the word in its names or its text,
-    in any form.
+    Returns two columns. The first is true for notes that have all the words themselves. The second is the
+    share of the query's words, weighted by idf, for which a note has only another word, such as *political*
+    for *polite*. A note may have a word in its names or its text. Both columns are empty if the vault has no
+    such words, and for a query that is unfinished or has more than ``PARTIAL_WORDS`` words.
     """
-    words, has = frozenset[str]().union(*misnamed.values()), np.zeros(len(notes), np.bool_)
-    if not words or query.keyword is None:
-        return has
-    asked = QueryWords.of(query.keyword, query.vault.keyword_index.span_finder)
-    having = np.flatnonzero(np.logical_or.reduce([notes.words[word] for word in words]))
-    texts = query.vault.ledger.chunks.by_note(notes.ids[having].tolist())
-    for place in having.tolist():
+    own_words, other_words = np.zeros(len(notes), np.bool_), np.zeros(len(notes))
+    if asked is None or query.parsed.is_unfinished or query.retrieval.continued:
+        return own_words, other_words
+    if len(asked.words) > PARTIAL_WORDS:
+        return own_words, other_words
+    matching = np.logical_and.reduce([notes.words[term.word] for term in asked.words.values()])
+    places = np.flatnonzero(matching).tolist()
+    patterns = {
+        language: asked.patterns(query.vault.keyword_index, language)
+        for language in {notes.notes[place].language for place in places}
+    }
+    if not any(patterns.values()):
+        return own_words, other_words
+    texts = query.vault.ledger.chunks.texts(notes.ids[places].tolist())
+    for place in places:
         row = notes.notes[place]
-        written = (*row.names, *(chunk.text for chunk in texts[row.id]))
-        has[place] = any(asked.has_own(words, text, row.language) for text in written)
-    return has
+        written = " ".join((*row.names, *(passage.text for passage in texts[row.id]))).lower()
+        if not is_normalized("NFD", written):  # takes a hundredth of the time of folding
+            written = fold_accents(written)
+        missing = (share for pattern, share in patterns[row.language] if not pattern.search(written))
+        other_words[place] = sum(missing)
+    return matching & (other_words == 0), other_words
+
+
+def _query_words(query: Evidence) -> QueryWords | None:
+    """Return the query's words; None if the query has only identifiers, which are not inflected, or if it was
+    not searched by words.
+    """
+    if query.keyword is None or query.parsed.profile.pure_identifier:
+        return None
+    asked = QueryWords.of(query.keyword, query.vault.keyword_index.span_finder)
+    return asked if asked.words else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,9 +437,9 @@ class QueryWords:
             all(term.df and not term.fuzzy for term in terms),
         )
 
-    def match(self, name: str, language: str) -> tuple[float, frozenset[str]]:
-        """Return how well a name in this language matches, from 0 to 1, and the query words for which the
-        name has only a different word with the same stem, such as *university* for *universe*.
+    def match(self, name: str, language: str) -> float:
+        """Return how well a name in this language matches, from 0 to 1. Words that only have the same stem,
+        such as *university* and *universe*, do not match.
         """
         matched: set[int] = set()
         same: set[int] = set()
@@ -430,23 +451,34 @@ class QueryWords:
                     same.add(number)
                 rest = rest[:start] + " " * (end - start) + rest[end:]
         others = len(set(_words(rest)) - self.stop_words)
-        is_all = self.is_known and not others and matched == self.words.keys()
-        if is_all and matched != same:
-            return 0.0, frozenset(self.words[number].word for number in matched - same)
-        if is_all or not same or len(self.words) > PARTIAL_WORDS or not self.total:
-            return float(is_all), frozenset()
+        if self.is_known and not others and matched == self.words.keys():
+            return float(matched == same)
+        if not same or len(self.words) > PARTIAL_WORDS or not self.total:
+            return 0.0
         weight = sum(self.words[number].weight * self.words[number].idf for number in same)
         of_name = len(same) / (len(matched) + others)
-        return NEARLY * name_share(weight / self.total, of_name), frozenset()
+        return NEARLY * name_share(weight / self.total, of_name)
 
-    def has_own(self, words: Set[str], text: str, language: str) -> bool:
-        """True if ``text`` has one of these query ``words``, not only another word with the same stem."""
-        return any(
-            number in self.words
-            and self.words[number].word in words
-            and self._is_same(text[start:end], number, language)
-            for start, end, number in self.matcher.matches(text, language)
-        )
+    def patterns(
+        self, index: KeywordLane | ScopedKeywordIndex, language: str
+    ) -> list[tuple[re.Pattern[str], float]]:
+        """Return a pattern for each query word that shares its stem with an unrelated word of the vault, and
+        the word's share of the query. The pattern matches the related words in folded text.
+        """
+        found = []
+        for term in self.words.values():
+            word = fold_accents(term.word.lower())
+            if term.fuzzy or not word.isalpha():
+                continue
+            beginning = word[: max(INITIALS, len(term.terms[0].partition("~")[0]) - 1)]
+            stems = {each for each in term.terms if each.startswith(beginning[:-1])}
+            written = index.words_of(stems, beginning)
+            related = {each for each in written if is_related(each, word, language)}
+            if len(related) < len(written):
+                share = term.weight * term.idf / (self.total or 1.0)
+                other_spellings = {*term.terms} - stems
+                found.append((_pattern_of(frozenset((word, *related, *other_spellings))), share))
+        return found
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
         """True if ``written``, a word in a name, is the query word with this ``number``, or a substitute for
@@ -454,6 +486,11 @@ class QueryWords:
         """
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _pattern_of(words: Set[str]) -> re.Pattern[str]:
+    return re.compile(f"(?:{'|'.join(map(re.escape, sorted(words)))})(?![^\\W_])")
 
 
 def is_form(one: str, other: str, language: str) -> bool:
@@ -466,6 +503,26 @@ def is_form(one: str, other: str, language: str) -> bool:
         return not _english_bases(one).isdisjoint(_english_bases(other))
     longer, shorter = max(one, other, key=len), min(one, other, key=len)
     return shorter.startswith(longer[: len(longer) - FORM_CHARS])
+
+
+def is_related(one: str, other: str, language: str) -> bool:
+    """True if two folded words with the same stem are forms of one word, or one is derived from the other:
+    *install* and *installation*.
+    """
+    if is_form(one, other, language):
+        return True
+    return language in ("en", "") and not _english_roots(one).isdisjoint(_english_roots(other))
+
+
+@lru_cache(maxsize=CACHED_NAMES)
+def _english_roots(word: str) -> frozenset[str]:
+    """Return the word's base forms, and the words from which these may be derived."""
+    roots = set(_english_bases(word))
+    for base, ending in product(tuple(roots), _ENGLISH_DERIVATIONS):
+        root = base.removesuffix(ending)
+        if root != base and len(root) > BASE_CHARS:
+            roots |= {root, f"{root}e", f"{root[:-1]}y"} if root[-1] == "i" else {root, f"{root}e"}
+    return frozenset(roots)
 
 
 @lru_cache(maxsize=CACHED_NAMES)

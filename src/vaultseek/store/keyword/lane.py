@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from vaultseek.store.keyword.analysis import LanguageRules
@@ -92,6 +93,13 @@ class KeywordLane(ABC):
             columns, details, total = searcher.search(k, mask, ties)
         milliseconds = (time.perf_counter() - started) * 1000
         return KeywordAnswer(columns, searcher.terms, total, milliseconds, details)
+
+    def words_of(self, terms: Collection[str], beginning: str) -> frozenset[str]:
+        """Return the words, without accents, that are indexed as one of the ``terms`` and begin with
+        ``beginning``. Words of deleted notes and of notes that the user may not see may be among them."""
+        snapshot = self.snapshot
+        with self._searching(snapshot):
+            return self._index_of(snapshot).words_of(tuple(terms), beginning)
 
     def _index_of(self, snapshot: Snapshot) -> TermIndex:
         """Return the term index of a snapshot, for one search."""

@@ -84,6 +84,18 @@ class TermIndex:
             found.append((view.segment.tables, np.arange(words.start, words.stop)))
         return _most_frequent(found, limit)
 
+    def words_of(self, terms: tuple[str, ...], beginning: str) -> frozenset[str]:
+        """Return the words that are indexed as one of the ``terms`` and begin with ``beginning``."""
+        first = beginning.encode()
+        found: set[str] = set()
+        for view, numbers in self._term_numbers(terms):
+            tables = view.segment.tables
+            near = tables.words.with_prefix(first)
+            for place, term in zip(near, tables.word_terms[near.start : near.stop].tolist(), strict=True):
+                if term in numbers:
+                    found.add(tables.words[place].decode())
+        return frozenset(found)
+
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
         """Return the ``limit`` most frequent terms for words that are one edit away from ``word``."""
         found = []

@@ -157,6 +157,14 @@ class ShardTerms(TermIndex):
         numbers = "IN (SELECT term FROM word_words WHERE word >= %s AND word < %s)"
         return self._most_frequent(numbers, prefix, prefix + _LAST, limit)
 
+    def words_of(self, terms: tuple[str, ...], beginning: str) -> frozenset[str]:
+        """Return the words that are indexed as one of the ``terms`` and begin with ``beginning``."""
+        sql = (
+            "SELECT w.word FROM word_words w JOIN word_terms t ON t.number = w.term"
+            " WHERE t.term = ANY(%s) AND w.word >= %s AND w.word < %s"
+        )
+        return frozenset(row[0] for row in self._server.rows(sql, list(terms), beginning, beginning + _LAST))
+
     def within_one_edit(self, word: str, limit: int) -> tuple[str, ...]:
         """Return the ``limit`` most frequent terms for words that are one edit away from ``word``."""
         half = len(word) // 2
