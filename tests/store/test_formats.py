@@ -21,7 +21,7 @@ FORMATS = Path(__file__).parents[1] / "data" / "formats"
 LEDGERS = sorted(path.name for path in FORMATS.glob("ledger-*"))
 KEYWORD_INDEXES = sorted(path.name for path in FORMATS.glob("keyword-*"))
 CURRENT_LEDGER = f"ledger-{SCHEMA_VERSION}"
-CURRENT_KEYWORD = "keyword-12"
+CURRENT_KEYWORD = "keyword-13"
 
 GENERATION = "15394d4c46994c02923b6061da3602af"
 PATHS = ["Anchor.md", "Harbour.md", "deck/Bilge Pump.md"]

@@ -107,6 +107,7 @@ OTHERS = {
     "Errors.md": "Error F.788 means a pump that is blocked.",
     "Washing.md": "Error W512 means no water.",
     "Network.md": "The MAC is 3C:2A:F4:01:9B:07, the part KA-12 612 C.",
+    "Toner.md": "The printer takes CF259A, the dealer has the GT2RS.",
 }
 
 
@@ -132,6 +133,7 @@ def others(vault: Callable[[dict[str, str]], Path], tmp_path: Path) -> Iterator[
         ("2.3.1", ["Release.md"]),
         ("v2.3.1", ["Release.md"]),
         ("v7.57", ["Earlier.md"]),
+        ("cf259a", ["Toner.md"]),
         ("WM 14", ["Washer.md"]),
         ("WM-14", ["Washer.md"]),
         ("978-3-16-148410-0", ["Book.md"]),
@@ -156,6 +158,8 @@ LIKE = "no note has {}; similar notes are shown"
         ("X-9", None),
         ("F29", "Washer.md"),
         ("X2299", "Hyphens.md"),
+        ("CF259", "Toner.md"),
+        ("GT2", "Toner.md"),
         ("H.264", None),
     ],
 )
@@ -429,6 +433,7 @@ def test_why_says_that_the_identifier_is_missing(opened):
     ("written", "other"),
     [
         ("SKU 00-7719-X", "00-7719-Y"),
+        ("the toner CF259A", "toner CF259"),
         ("ISO 9001:2015", "ISO 9001:2018"),
         ("M6×20", "M6×25"),
         ("a capacitor of 47 pF", "47 nF"),

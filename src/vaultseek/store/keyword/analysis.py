@@ -37,7 +37,7 @@ from vaultseek.content.languages.syllables import SYLLABLE, first_syllable, spac
 from vaultseek.content.markdown.rendering import BULLET, PARAGRAPH
 from vaultseek.content.query.normal_forms import normal_forms
 
-ANALYZER_VERSION = 11
+ANALYZER_VERSION = 12
 """Version of the rules. Raise it when notes may get different terms, so that older indexes are rebuilt."""
 
 Role = Literal["word", "whole", "part", "character", "form"]
@@ -52,7 +52,7 @@ BORDER = "\ue001"
 _BORDERS = re.compile(f"\\n[ \\t]*\\n\\s*|\\n{BULLET} |{PARAGRAPH}{PARAGRAPH}*| [|] ")
 """Each alternative begins with a single character, so the pattern is found several times as fast."""
 _HAS_UNSPACED = re.compile(f"[{UNSPACED}]")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=[A-Z][a-z]{2})")
 _JOINTS = "/:.-_"
 """Characters that join the parts of a compound, outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")

@@ -209,11 +209,12 @@ class Searcher:
         return adjacent
 
     def _like_identifier(self, scored: _ScoredTerm) -> _ScoredTerm:
-        """Replace a missing identifier such as ``E-4199`` with the identifiers that share the longest prefix
-        with it, such as ``E-4107``. The prefix must include a digit of the last number."""
+        """Replace a missing identifier such as ``E-4199`` or ``CF259`` with the identifiers that share the
+        longest prefix with it, such as ``E-4107`` or ``CF259A``. The prefix must include a digit of the last
+        number."""
         word = scored.term.word
         form = word_form(word) or MARK + word
-        for size in range(len(form) - 1, len(form.rstrip("0123456789")), -1):
+        for size in range(len(form), len(form.rstrip("0123456789")), -1):
             beginnings = (form[:size], form[1:size].replace("-", ""))
             found = (self._seen(partial(self._terms.with_prefix, each), FUZZY_TERMS) for each in beginnings)
             terms = tuple(dict.fromkeys(term for each in found for term in each))
