@@ -156,7 +156,7 @@ def _load(name: str, directory: Path, half: bool) -> Encoder:
     if pooling_of(directory) is None:
         return SentenceEncoder(directory, fingerprint=fingerprint(directory))
     weights = weights if weights is not None else (directory / WEIGHTS).read_bytes()
-    identity = fingerprint(directory, weights)
+    identity = fingerprint(directory, hashlib.sha256(weights).hexdigest())
     try:
         again = partial(_same_weights, directory, identity)
         return BertEncoder(read_folder(directory, weights, again, fingerprint=identity), half=half)
@@ -169,7 +169,7 @@ def _same_weights(directory: Path, identity: str) -> bytes:
     """Read the bytes of the weights again. Raises WorkerUnavailable if the model has changed."""
     try:
         weights = (directory / WEIGHTS).read_bytes()
-        is_same = fingerprint(directory, weights) == identity
+        is_same = fingerprint(directory, hashlib.sha256(weights).hexdigest()) == identity
     except OSError:
         is_same = False
     if not is_same:

@@ -9,7 +9,7 @@ from pathlib import Path
 from vaultseek.base import limits
 from vaultseek.base.model import Reason
 from vaultseek.errors import ConfigError
-from vaultseek.semantic.models.directories import BUNDLED_NAME, model_directory
+from vaultseek.semantic.models.directories import BUNDLED_NAME, is_bundled, model_directory
 from vaultseek.semantic.models.metadata import fingerprint, window_of
 from vaultseek.semantic.models.packed import PACKED, PackedCounter
 from vaultseek.semantic.models.safety import BUNDLED_SHA256
@@ -76,7 +76,9 @@ def find_model(name: str) -> LocalModel:
         return LocalModel(name, None, name, limits.MODEL_WINDOW)
     if name in PACKED:
         return LocalModel(name, directory, PACKED[name].fingerprint, PACKED[name].window)
-    return LocalModel(name, directory, fingerprint(directory), window_of(directory))
+    # The worker loads no other weights under the bundled model's names, so they need not be read here.
+    weights = BUNDLED_SHA256 if is_bundled(name) else None
+    return LocalModel(name, directory, fingerprint(directory, weights), window_of(directory))
 
 
 def served_model(service: Service) -> LocalModel:
