@@ -15,7 +15,7 @@ from vaultseek.base.text import one_line
 from vaultseek.errors import ConfigError, Unavailable
 from vaultseek.protocol.wire.reach import answers, make_folders
 
-LAUNCH_POLL_SECONDS = 0.02
+LAUNCH_POLL_SECONDS = 0.005
 LAUNCH_LOST_SECONDS = 1.0
 """Seconds to wait for an answer from another daemon that acquired the lock first."""
 LAUNCH_TAIL_BYTES = 4 * KIB

@@ -6,6 +6,7 @@ import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -62,7 +63,9 @@ class Record:
     vaults: dict[str, VaultBefore] = field(default_factory=dict)
 
 
-_RECORD = TypeAdapter(Record)
+@cache
+def _record() -> TypeAdapter[Record]:
+    return TypeAdapter(Record)  # slow, so not while the daemon starts
 
 
 class Mover:
@@ -111,7 +114,7 @@ class Mover:
             vaults_before = {str(root): await self._prepare(root, was, len(roots)) for root in roots}
             record = Record(_place(index), None if was.engine is None else _place(was), vaults_before)
             paths.private_directory(self._file_of_record.parent)
-            paths.write_atomically(self._file_of_record, _RECORD.dump_json(record).decode())
+            paths.write_atomically(self._file_of_record, _record().dump_json(record).decode())
             await self._choose(index, was)
         elif record.to != _place(index):
             record = Record("")
@@ -142,7 +145,7 @@ class Mover:
 
     def _read_record(self) -> Record:
         with suppress(OSError, ValueError):
-            return _RECORD.validate_json(self._file_of_record.read_bytes())
+            return _record().validate_json(self._file_of_record.read_bytes())
         return Record("")
 
     # -- before ----------------------------------------------------------------------------------------

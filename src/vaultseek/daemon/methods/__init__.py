@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
+from importlib import import_module
 from typing import Any
 
 from vaultseek import __version__, plugins
@@ -13,14 +14,11 @@ from vaultseek.base.child_process import memory_bytes, peak_bytes
 from vaultseek.base.model import JSON, reason_json
 from vaultseek.daemon.clients import clients_of
 from vaultseek.daemon.follow import VaultFollower
-from vaultseek.daemon.methods.access import Handlers, about_vault
+from vaultseek.daemon.methods.access import Handlers, VaultHandlers, about_vault
 from vaultseek.daemon.methods.agents import AgentMethods
 from vaultseek.daemon.methods.currency import LISTED, add_currency
-from vaultseek.daemon.methods.graph import GRAPH_METHODS
 from vaultseek.daemon.methods.history import HistoryMethods
-from vaultseek.daemon.methods.index import INDEX_METHODS, IndexMethods
-from vaultseek.daemon.methods.links import LINK_METHODS
-from vaultseek.daemon.methods.notes import NOTE_METHODS
+from vaultseek.daemon.methods.index import IndexMethods
 from vaultseek.daemon.methods.search import SearchMethods
 from vaultseek.daemon.methods.subscribers import Subscribers
 from vaultseek.daemon.methods.tables import TableMethods
@@ -35,6 +33,19 @@ from vaultseek.protocol.wire.context import Handler, RequestContext
 from vaultseek.settings.watch import SettingsFile
 
 __all__ = ["Methods", "Subscribers"]
+
+_OF_VAULT = {
+    "graph": ("graph/neighbors", "graph/overview", "graph/path", "graph/suggest", "graph/export"),
+    "index": ("index/compact", "index/texts", "index/vectors"),
+    "links": ("links/resolve", "links/mentioned", "vault/rename"),
+    "notes": (
+        *("note/get", "note/related", "complete"),
+        *("links/outgoing", "links/backlinks", "links/unresolved", "links/unlinked"),
+        *("vault/tags", "vault/properties", "vault/orphans", "vault/duplicates", "vault/problems"),
+    ),
+}
+"""Methods that need only a vault, by the module whose table ``HANDLERS`` contains them. The module is
+imported at the first request, because all of them would delay the daemon's start."""
 
 
 class Methods:
@@ -78,8 +89,8 @@ class Methods:
         handlers: dict[str, Handler] = {}
         for part in (own, *(part.handlers() for part in self._parts)):
             handlers |= {name: self._healing(name, handle) for name, handle in part.items()}
-        for name, handle in (GRAPH_METHODS | INDEX_METHODS | LINK_METHODS | NOTE_METHODS).items():
-            handlers[name] = self._healing(name, partial(self._of_vault, name, handle))
+        for module, names in _OF_VAULT.items():
+            handlers |= {name: self._healing(name, partial(self._of_vault, module, name)) for name in names}
         return {
             name: self.clients.guard(name, self._access.guard(name, handler))
             for name, handler in handlers.items()
@@ -116,15 +127,10 @@ class Methods:
 
         return answer
 
-    async def _of_vault(
-        self,
-        name: str,
-        handle: Callable[[SeenFollower, Any], Awaitable[JSON]],
-        call: VaultParams,
-        context: RequestContext,
-    ) -> JSON:
+    async def _of_vault(self, module: str, name: str, call: VaultParams, context: RequestContext) -> JSON:
         follower = await self._find(call)
-        answer = await handle(follower, call)
+        handlers: VaultHandlers = import_module(f"{__name__}.{module}").HANDLERS
+        answer = await handlers[name](follower, call)
         if name in LISTED:
             rules = self._registry.settings.search.currency.rules
             await asyncio.to_thread(add_currency, name, answer, follower.vault.ledger, rules)

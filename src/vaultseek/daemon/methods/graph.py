@@ -67,7 +67,7 @@ async def _export(follower: SeenFollower, call: params.VaultParams) -> JSON:
     return await asyncio.to_thread(export, structure, graph, vault.ledger)
 
 
-GRAPH_METHODS: VaultHandlers = {
+HANDLERS: VaultHandlers = {
     "graph/neighbors": _neighbors,
     "graph/overview": _overview,
     "graph/path": _path,

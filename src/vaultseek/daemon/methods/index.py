@@ -163,7 +163,7 @@ async def _vectors(follower: SeenFollower, call: params.VectorsParams) -> JSON:
     return {"kept": await embedding.keep(vectors)}
 
 
-INDEX_METHODS: VaultHandlers = {
+HANDLERS: VaultHandlers = {
     "index/compact": _compact,
     "index/texts": _texts,
     "index/vectors": _vectors,

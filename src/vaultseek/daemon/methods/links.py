@@ -137,7 +137,7 @@ def _moves(moves: Iterable[params.Move]) -> dict[str, str]:
     return rename.as_moves((move.old, move.new) for move in moves)
 
 
-LINK_METHODS: VaultHandlers = {
+HANDLERS: VaultHandlers = {
     "links/resolve": _resolve,
     "links/mentioned": _mentioned,
     "vault/rename": _rename,

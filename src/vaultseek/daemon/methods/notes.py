@@ -171,7 +171,7 @@ async def _list(name: str, limit: int, collect: Callable[..., Sequence[JSON]], *
     return {name: list(rows[:limit]), "count": min(len(rows), limit), "total": len(rows)}
 
 
-NOTE_METHODS: VaultHandlers = {
+HANDLERS: VaultHandlers = {
     "note/get": _get,
     "note/related": _related,
     "links/outgoing": partial(_links, linked.outgoing),
