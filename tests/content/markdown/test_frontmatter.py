@@ -121,6 +121,12 @@ def test_invalid_frontmatter_is_reported_and_the_body_is_read(block: str) -> Non
     assert 1 <= (note.problems[0].line or 0) < note.body_line
 
 
+def test_a_placeholder_of_a_template_is_reported_with_what_to_do() -> None:
+    (problem,) = with_block("title: a\ncreated: {{date}}").problems
+    told = "the frontmatter was not read: quotes are missing around a value that begins with { or ["
+    assert (problem.message, problem.line) == (told, 3)
+
+
 def test_a_block_beyond_the_bound_is_skipped() -> None:
     note = with_block("a: " + "x" * FRONTMATTER_BYTES)
     assert [problem.code for problem in note.problems] == ["frontmatter_too_large"]

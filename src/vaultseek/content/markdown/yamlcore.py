@@ -274,8 +274,10 @@ class _Builder:
         self.keys += 1
         if self.keys > self.bounds.keys:
             raise LoadError("too many keys", _row(event))
-        if not isinstance(event, ScalarEvent) or event.tag not in (None, "!", f"{_CORE}str"):
-            raise LoadError("a name is not text; put a value that begins with { or [ in quotes", _row(event))
+        if not isinstance(event, ScalarEvent):
+            # YAML reads {{date}} as a mapping whose key is a mapping.
+            raise LoadError("quotes are missing around a value that begins with { or [", _row(event))
+        self.check_tag(event.tag, "str", event)
         self.weigh(len(event.value), event)
         text = _clean(event.value)
         if event.anchor:
