@@ -84,6 +84,14 @@ def test_a_vault_that_is_being_indexed() -> None:
     assert "83 % indexed · 33/s · 36 s left" in text
 
 
+def test_how_far_search_by_meaning_is() -> None:
+    lanes = {"keyword": {"up": True}, "semantic": {"up": True}, "graph": {"up": True}}
+    text = page(status(vault(lanes=lanes, embedded=400, pending=5810)), Terminal(), now=NOW)
+    assert "searches: keyword up, semantic up (6 % of the passages embedded), graph up" in text
+    text = page(status(vault(lanes=lanes)), Terminal(), now=NOW)
+    assert "searches: keyword up, semantic up, graph up" in text
+
+
 def test_no_line_is_wider_than_the_terminal() -> None:
     lines = page(status(vault(embedded=5000, pending=1210, rate=33.2)), Terminal(width=40), now=NOW)
     assert max(map(width_of, lines.splitlines())) <= 40

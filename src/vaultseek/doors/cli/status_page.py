@@ -114,7 +114,7 @@ def _vault(vault: JSON, terminal: Terminal, now: float) -> Iterator[str]:
         yield f"  last change seen {changed}"
     if models := vault.get("models"):
         yield from terminal.listed(_models(models), margin="  ")
-    yield from _lanes(vault.get("lanes") or {}, terminal)
+    yield from _lanes(vault, terminal)
     problems = vault.get("problems") or []
     yield from _problems(problems, int(vault.get("problem_count") or len(problems)), terminal)
 
@@ -132,11 +132,14 @@ def _models(models: JSON) -> list[str]:
     return parts
 
 
-def _lanes(lanes: JSON, terminal: Terminal) -> Iterator[str]:
+def _lanes(vault: JSON, terminal: Terminal) -> Iterator[str]:
     states = []
-    for name, lane in lanes.items():
+    chunks, embedded = int(vault.get("chunks") or 0), int(vault.get("embedded") or 0)
+    partly = f" ({100 * embedded // chunks} % of the passages embedded)" if embedded < chunks else ""
+    for name, lane in (vault.get("lanes") or {}).items():
         up = bool(lane.get("up"))
         reason = f" ({clean(with_command(lane['reason'], lane.get('advice')))})" if lane.get("reason") else ""
+        reason = reason or (partly if name == "semantic" else "")
         state = terminal.paint("up", "green") if up else terminal.paint("down", "red")
         states.append(f"{clean(name)} {state}{reason}")
     if states:
