@@ -53,6 +53,16 @@ def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> No
 
 
 @pytest.mark.shared_daemon
+@pytest.mark.parametrize("wait", [["--wait"], []])
+def test_indexing_in_another_folder_says_that_it_is_not_watched(daemon, folder: Path, wait) -> None:
+    other = write_files(folder.parent / "journal-2", {"Snails.md": "Snails ate it, too."})
+    remark = "this folder is not one of your vaults; `vaultseek vault add .` adds it"
+    assert remark not in daemon.run("index", *wait, "--vault", str(folder), cwd=other).stdout
+    assert remark in daemon.run("index", *wait, cwd=other).stdout
+    assert remark not in daemon.run("index", *wait, cwd=folder).stdout
+
+
+@pytest.mark.shared_daemon
 def test_several_vaults_are_named_in_the_question(daemon, folder: Path, tmp_path: Path) -> None:
     work = write_files(tmp_path / "work", {"Plan.md": "A plan."})
     for vault in (folder, work):

@@ -73,6 +73,12 @@ class Invocation:
         params = {**more, "vault": vault, "cwd": self.folder or current_folder()}
         return {name: value for name, value in params.items() if value is not None}
 
+    def is_outside(self, vault: str | None) -> bool:
+        """Return True if the current folder is outside ``vault``, which was chosen because it is the only
+        vault."""
+        here = os.path.realpath(self.folder or current_folder())
+        return bool(vault) and not self.vaults and not f"{here}/".startswith(f"{vault}/")
+
     def search(self, *, all_vaults: bool) -> tuple[str, JSON]:
         """Return the method for searching this invocation's vaults, and the parameters that select the
         vaults."""

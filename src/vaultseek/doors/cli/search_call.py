@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from vaultseek.base import limits
 from vaultseek.doors.cli.arguments import FILTERS
 from vaultseek.doors.cli.connect import call_vault, record_given
 from vaultseek.doors.cli.exit_codes import NO_MATCH, SUCCESS
-from vaultseek.doors.cli.invocation import current_folder, environment_settings, naming_the_variable
+from vaultseek.doors.cli.invocation import environment_settings, naming_the_variable
 from vaultseek.doors.cli.output import print_answer
 from vaultseek.errors import UsageError
 
@@ -150,18 +149,11 @@ class SearchCall:
 
         from vaultseek.doors.cli.search_page import page
 
-        if not (self.all_vaults or invocation.vaults) and _is_elsewhere(answer.get("vault_path")):
+        if not self.all_vaults and invocation.is_outside(answer.get("vault_path")):
             answer = {**answer, "searched": f"{answer.get('vault', '')} ({answer['vault_path']})"}
         text = page(answer, invocation.out, now=time.time(), explain=self.explain, folds=self.folds)
         invocation.show(text)
         return None
-
-
-def _is_elsewhere(vault: str | None) -> bool:
-    """Return True if the current folder is outside ``vault``, which was searched because it is the only
-    vault."""
-    here = os.path.realpath(current_folder())
-    return bool(vault) and not f"{here}/".startswith(f"{vault}/")
 
 
 def _standard_input() -> str:

@@ -17,6 +17,7 @@ _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
     "and `vaultseek index --wait` waits until it is done"
 )
+_OUTSIDE = "this folder is not one of your vaults; `vaultseek vault add .` adds it"
 _REMEMBERED = (
     "is now one of your vaults; `vaultseek vault list` shows them, and `vaultseek vault remove` forgets one"
 )
@@ -49,6 +50,8 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
         state, lines = _refresh(invocation), [_BACKGROUND]
     if state.get("remembered"):
         lines.append(f"{clean(state.get('name') or state['vault'])} {_REMEMBERED}")
+    if invocation.is_outside(state.get("path") or state.get("vault_path")):
+        lines.append(_OUTSIDE)
     return print_result(state, invocation, *lines)
 
 
