@@ -13,10 +13,12 @@ import pytest
 
 from vaultseek.base import paths
 from vaultseek.client import Client
+from vaultseek.doors.cli.connect import connect_to_running, wait_for_running
 from vaultseek.errors import (
     BadQuery,
     Busy,
     Cancelled,
+    NotRunning,
     ProtocolError,
     Unavailable,
     UsageError,
@@ -310,11 +312,22 @@ def test_too_many_clients_is_reported(daemon):
         calling.join(10)
 
 
-def test_a_daemon_that_hangs_up_at_once_is_reported(listening):
+def test_a_daemon_that_hangs_up_at_once_is_stopping(listening):
     playing = play(listening)
-    with pytest.raises(Unavailable, match="disconnected"):
+    with pytest.raises(NotRunning):
         Client()
     playing.join(10)
+
+
+def test_a_command_asks_again_while_the_daemon_stops(listening, monkeypatch):
+    monkeypatch.setattr("vaultseek.doors.cli.connect.daemon_pid", lambda: 1)
+    stopping = play(listening)
+    assert connect_to_running() is None
+    stopping.join(10)
+    started = play(listening, GREETING)
+    with wait_for_running() as client:
+        assert client.server["protocol_version"] == 1
+    started.join(10)
 
 
 def test_a_daemon_that_says_nothing_is_reported_in_time(listening):

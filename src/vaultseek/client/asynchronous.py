@@ -34,7 +34,6 @@ from vaultseek.client.methods import AsyncMethods
 from vaultseek.errors import NotRunning, Unavailable, VaultseekError
 from vaultseek.protocol.wire import reach
 from vaultseek.protocol.wire.outbox import Outbox
-from vaultseek.protocol.wire.protocol import INITIALIZE
 
 OnNotification = Callable[[str, JSON], object]
 OnDisconnect = Callable[[], object]
@@ -144,7 +143,7 @@ class AsyncClient(AsyncMethods):
             self.server = await connection.initialize(self._name, agent=self._agent)
         except ConnectionError:
             await connection.close()
-            raise connection_lost(INITIALIZE) from None
+            raise NotRunning from None  # the daemon is stopping
         except BaseException:
             await connection.close()
             raise

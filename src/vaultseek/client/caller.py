@@ -22,9 +22,8 @@ from vaultseek.client.conversation import (
     timed_out,
     unanswered,
 )
-from vaultseek.errors import Cancelled, Unavailable
+from vaultseek.errors import Cancelled, NotRunning, Unavailable
 from vaultseek.protocol.wire import reach
-from vaultseek.protocol.wire.protocol import INITIALIZE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -187,7 +186,7 @@ class Caller:
             self.server = server
         except ConnectionError:
             self.close()
-            raise connection_lost(INITIALIZE) from None
+            raise NotRunning from None  # the daemon is stopping
         except (TimeoutError, Cancelled):
             self.close()
             raise unanswered(self._path) from None
