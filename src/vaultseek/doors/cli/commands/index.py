@@ -17,7 +17,6 @@ _BACKGROUND = (
     "the daemon is indexing the changes; `vaultseek status` shows the progress, "
     "and `vaultseek index --wait` waits until it is done"
 )
-_OUTSIDE = "this folder is not one of your vaults; `vaultseek vault add .` adds it"
 _REMEMBERED = (
     "is now one of your vaults; `vaultseek vault list` shows them, and `vaultseek vault remove` forgets one"
 )
@@ -48,10 +47,13 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
         lines = [summary_of(state)]
     else:
         state, lines = _refresh(invocation), [_BACKGROUND]
+    name = clean(state.get("name") or state.get("vault") or "")
     if state.get("remembered"):
-        lines.append(f"{clean(state.get('name') or state['vault'])} {_REMEMBERED}")
+        lines.append(f"{name} {_REMEMBERED}")
     if invocation.is_outside(state.get("path") or state.get("vault_path")):
-        lines.append(_OUTSIDE)
+        lines.append(
+            f"indexed {name}, because this folder is not in a vault; add it with `vaultseek vault add .`"
+        )
     return print_result(state, invocation, *lines)
 
 
