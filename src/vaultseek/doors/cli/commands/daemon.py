@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -26,6 +27,8 @@ def serve(invocation: Invocation, **options: str) -> int:
     It runs until Ctrl-C or `vaultseek stop`. Service managers use this command. To start the daemon by
     hand, use `vaultseek start`.
     """
+    # Otherwise pydantic reads the metadata of every installed package to find plugins, which slows the start.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from vaultseek.daemon.main import serve as serve_until_stopped
 
     collect_as_usual()
