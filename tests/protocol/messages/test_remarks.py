@@ -68,9 +68,13 @@ def test_what_meaning_waits_for_is_one_remark():
     assert remarks(FOUND, index=index) == [
         (
             "waiting",
-            "search by meaning is not ready yet: 9 passages left (passages cannot be embedded: no room)",
+            "search by meaning is not complete yet: 9 passages left (passages cannot be embedded: no room)",
         )
     ]
+
+
+def test_a_search_by_word_does_not_wait_for_meaning():
+    assert remarks(FOUND, mode="keyword", index={"notes": 3, "pending": 9}) == []
 
 
 def test_an_index_that_is_still_read_may_have_more():

@@ -61,7 +61,8 @@ def _on_matches(answer: JSON, found: bool) -> Iterator[JSON]:
 
 
 def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
-    """Yield a remark for each lane that was left out, but only one while search by meaning is not ready."""
+    """Yield a remark for each lane that was left out, but only one while search by meaning is not complete,
+    and none on meaning for a search by word."""
     lanes = answer["partial"]
     for lane in lanes:
         of = f"{lane['vault']}: " if lane.get("vault") else ""
@@ -75,11 +76,13 @@ def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
             yield _remark("incomplete", f"{of}{name} was left out: {lane['reason']}", lane)
     indexes = [each["index"] for each in answer.get("vaults", [answer]) if "index" in each]
     pending = sum(index.get("pending") or 0 for index in indexes)
-    if pending or any(map(_is_coming, lanes)):
+    is_coming = any(map(_is_coming, lanes))
+    if (pending and answer.get("mode") != "keyword") or is_coming:
         reasons = {index.get("reason") for index in indexes if index.get("state") == "ready"} - {None}
         left = f": {count(pending, 'passage')} left" if pending else ""
         why = f" ({'; '.join(sorted(reasons))})" if pending and reasons else ""
-        yield _remark("waiting", f"search by meaning is not ready yet{left}{why}")
+        state = "ready" if is_coming else "complete"
+        yield _remark("waiting", f"search by meaning is not {state} yet{left}{why}")
 
 
 def _is_coming(lane: JSON) -> bool:
