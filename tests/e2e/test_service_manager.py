@@ -205,7 +205,7 @@ def test_stop_does_not_start_what_it_ended(
         for arguments, message in (
             (["stop"], "stopped"),
             (["stop"], "no daemon is running"),
-            (["status"], "no daemon is running"),
+            (["status"], "no daemon is running; start one with `vaultseek start`"),
         ):
             done = subprocess.run(
                 [*vaultseek, *arguments], env=environment, capture_output=True, text=True, timeout=60

@@ -114,7 +114,8 @@ def test_l1_any_program_stops_and_restarts_the_daemon_of_another(user, first, se
         assert stopping.run("stop").stdout == "stopped\n"
         assert_ended(pid)
         status = asking.run("status")
-        assert (status.returncode, status.stdout) == (3, "no daemon is running\n")
+        told = "no daemon is running; start one with `vaultseek start`\n"
+        assert (status.returncode, status.stdout) == (3, told)
         asking.run("start")
 
 

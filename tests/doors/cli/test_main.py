@@ -151,7 +151,8 @@ def test_without_a_command_the_help_is_shown(run: Run) -> None:
 
 def test_status_and_stop_without_a_daemon(run: Run) -> None:
     status = run("status")
-    assert (status.returncode, status.stdout, status.stderr) == (3, "no daemon is running\n", "")
+    told = "no daemon is running; start one with `vaultseek start`\n"
+    assert (status.returncode, status.stdout, status.stderr) == (3, told, "")
     shown = run("status", "--json")
     assert (shown.returncode, json.loads(shown.stdout)) == (3, {"daemon": None, "vaults": []})
     assert (run("stop").returncode, run("stop").stdout) == (0, "no daemon is running\n")

@@ -496,7 +496,8 @@ def test_stop_without_a_daemon_has_nothing_to_do(run: Run) -> None:
 
 
 def test_status_without_a_daemon_starts_none(run: Run) -> None:
-    assert run(None, "status")[:2] == (3, "no daemon is running\n")
+    told = "no daemon is running; start one with `vaultseek start`\n"
+    assert run(None, "status")[:2] == (3, told)
     code, out, _ = run(None, "status", "--json")
     assert (code, json.loads(out)) == (3, {"daemon": None, "vaults": []})
 
@@ -505,7 +506,7 @@ def test_status_without_a_daemon_says_what_is_wrong_with_the_settings(run: Run, 
     file = tmp_path / "config.toml"
     file.write_text("[semantic]")
     code, out, _ = run(None, "--config", str(file), "status")
-    assert (code, out.splitlines()[0]) == (3, "no daemon is running")
+    assert (code, out.splitlines()[0]) == (3, "no daemon is running; start one with `vaultseek start`")
     assert f"{file}: semantic: unknown key" in out
 
 

@@ -14,9 +14,9 @@ from vaultseek.doors.cli.exit_codes import SUCCESS, UNAVAILABLE
 from vaultseek.doors.cli.garbage import collect_as_usual
 from vaultseek.doors.cli.invocation import Invocation
 from vaultseek.doors.cli.options import json_option, local_options, shared_options, vault_option
-from vaultseek.doors.cli.output import print_json, print_result
+from vaultseek.doors.cli.output import print_json, print_result, with_command
 from vaultseek.doors.cli.terminal import clean
-from vaultseek.errors import ConfigError
+from vaultseek.errors import ConfigError, NotRunning
 
 
 @click.command()
@@ -86,7 +86,9 @@ def status(invocation: Invocation) -> int:
 
     client = wait_for_running()
     if client is None:
-        lines = filter(None, ["no daemon is running", clean(_settings_problem(invocation.config))])
+        stopped = NotRunning()
+        told = with_command(stopped, stopped.advice)
+        lines = filter(None, [told, clean(_settings_problem(invocation.config))])
         print_result({"daemon": None, "vaults": []}, invocation, *lines)
         return UNAVAILABLE
     with client:

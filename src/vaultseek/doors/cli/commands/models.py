@@ -34,7 +34,7 @@ _IN_USE = "in use"
 def models() -> None:
     """List, fetch and choose models.
 
-    `models fetch` is the only command that uses the network.
+    Of these commands, only `models fetch` uses the network.
 
     \b
     vaultseek models list
