@@ -9,7 +9,6 @@ from datetime import UTC, date, datetime
 from itertools import chain
 from typing import NamedTuple
 
-from dateutil.parser import isoparse  # type: ignore[import-untyped]
 from dateutil.relativedelta import relativedelta  # type: ignore[import-untyped]
 
 from vaultseek.content.languages.months import WEEKDAYS, month_number
@@ -85,6 +84,8 @@ _ISO = (
 
 
 def _iso(words: str, now: datetime) -> _Span | None:
+    from dateutil.parser import isoparse  # type: ignore[import-untyped]  # slow, and rarely needed
+
     for form, length in _ISO:
         if form.fullmatch(words) and words.isascii():
             return isoparse(words.upper()), length

@@ -4,6 +4,8 @@ Nodes wait in a queue to be moved (Traag, Waltman and van Eck 2019). In each ste
 nodes is moved. If all of them were moved at once, two neighbours could swap clusters forever.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import NDArray
 
