@@ -81,8 +81,8 @@ def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
         reasons = {index.get("reason") for index in indexes if index.get("state") == "ready"} - {None}
         left = f": {count(pending, 'passage')} left" if pending else ""
         why = f" ({'; '.join(sorted(reasons))})" if pending and reasons else ""
-        state = "ready" if is_coming else "complete"
-        yield _remark("waiting", f"search by meaning is not {state} yet{left}{why}")
+        text = "search by meaning is not ready yet" if is_coming else "search by meaning is not complete yet"
+        yield _remark("waiting", f"{text}{left}{why}")
 
 
 def _is_coming(lane: JSON) -> bool:
