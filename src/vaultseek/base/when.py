@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vaultseek.base.zone import zone
 
@@ -16,8 +15,7 @@ _FIRST, _LAST = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class When:
+class When(NamedTuple):
     """The date of a note; ``kind`` is its precision.
 
     A ``moment`` is a point in time, and its day depends on the time zone. A ``day``, or a ``local`` time

@@ -4,7 +4,7 @@ vault share.
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count, groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -73,8 +73,7 @@ def own_text(row: NoteRow, ledger: Ledger) -> OwnText:
     if not own and whole:
         return OwnText(row, whole, weights, parents)
     is_repeated = names[row.title] in repeated
-    own_row = replace(
-        row,
+    own_row = row._replace(
         title="" if is_repeated else row.title,
         title_is_name=is_repeated or row.title_is_name,
         aliases=tuple(name for name in row.aliases if names[name] not in repeated),

@@ -1,7 +1,6 @@
 """Titles that distinguish notes from each other."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from vaultseek.base.text import fold
 from vaultseek.content.markdown.title import note_name
@@ -17,7 +16,7 @@ def with_own_title(row: NoteRow, ledger: Ledger) -> NoteRow:
     title.
     """
     title = own_titles([row], ledger).get(row.path)
-    return row if title is None else replace(row, title=title, title_is_name=True)
+    return row if title is None else row._replace(title=title, title_is_name=True)
 
 
 def own_titles(rows: Iterable[NoteRow], ledger: Ledger) -> dict[str, str]:
