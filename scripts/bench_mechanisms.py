@@ -51,7 +51,7 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "vectors of passages": (formula, "SEMANTIC_PASSAGE_SHARE", 0.001),
     "best passage by word": (formula, "KEYWORD_PASSAGE_SHARE", 0.0),
     "proximity": (formula, "PROXIMITY_WEIGHT", 0.0),
-    "names": (signals, "match_names", lambda _, notes: np.zeros(len(notes))),
+    "names": (signals, "match_names", lambda *given: np.zeros(len(given[-1]))),
     "parts of names": (signals.NameParts, "weight", lambda *_: 0.0),
     "joined": (formula, "JOINED_GAIN", 0.0),
     "language of the query": (formula, "chance_population", lambda population, _: population),

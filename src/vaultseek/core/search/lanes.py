@@ -76,12 +76,16 @@ class Lane:
     scale: Scale = field(default_factory=lambda: Scale(0.0, 0.0))
     weight: float = 0.0
 
+    @cached_property
+    def _order(self) -> Ints:
+        return self.notes.argsort()
+
     def part(self, ids: Ints, fusion: Fusion, by_link: Ints = _NO_NOTES) -> Part:
         """Return the lane's contribution to the notes ``ids``.
 
         Notes in ``by_link`` do not count as proposed by the lane.
         """
-        places = places_of(ids, self.notes)
+        places = places_of(ids, self.notes, self._order)
         known = places >= 0
         is_proposed = known & (places < fusion.depth) & (places_of(ids, by_link) < 0)
         ranks = np.where(is_proposed, places + 1, 0)

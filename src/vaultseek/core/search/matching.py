@@ -80,7 +80,7 @@ def nearness(
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
-        places = places_of(ids, keyword.columns.notes)
+        places = keyword.places(ids)
         of_words = np.where(places >= 0, keyword.columns.coverage[places], np.nan)
     if semantic is not None:
         of_model = (semantic.meaning_curve, semantic.reading)

@@ -280,7 +280,7 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     highest first. ``own words`` and ``other words`` are the columns of :func:`compare_words`.
     """
     asked = _query_words(query)
-    shares = match_names(asked, notes)
+    shares = match_names(query, asked, notes)
     leading = query.fusion.first(LEADING_NOTES)
     named = notes.having(called.named)
     if not called.named:
@@ -348,7 +348,7 @@ class FirstByName(Signal):
         return np.where(exact | (begun > 0), first - notes.score, 0.0)
 
 
-def match_names(asked: QueryWords | None, notes: Table) -> Floats:
+def match_names(query: Evidence, asked: QueryWords | None, notes: Table) -> Floats:
     """Return how well each note's name matches (:meth:`QueryWords.match`).
 
     A query with more than ``PARTIAL_WORDS`` words matches only a name equal to it.
@@ -356,11 +356,26 @@ def match_names(asked: QueryWords | None, notes: Table) -> Floats:
     shares = np.zeros(len(notes))
     if asked is None:
         return shares
-    for place, row in enumerate(notes.notes):
+    may_match = _have_all(query, asked, notes) if len(asked.words) > PARTIAL_WORDS else np.ones_like(shares)
+    for place in np.flatnonzero(may_match).tolist():
+        row = notes.notes[place]
         names = [name for name in row.names if not asked.initials.isdisjoint(_initials(name))]
         if names:  # false for most notes; analysing a name takes ten times as long
             shares[place] = max(asked.match(name, row.language) for name in names)
     return shares
+
+
+def _have_all(query: Evidence, asked: QueryWords, notes: Table) -> Bools:
+    """Return a mask of the notes that match all words by stem, and of those that the keyword search did not
+    return.
+    """
+    assert query.keyword is not None
+    columns = {number: np.zeros(len(notes), np.bool_) for number in asked.words}
+    for term in query.keyword.terms:
+        for number in {asked.matcher.words.get(each) for each in term.terms} & columns.keys():
+            columns[number] |= notes.words[term.word]
+    has_all: Bools = np.logical_and.reduce([*columns.values()])
+    return has_all | (query.keyword.places(notes.ids) < 0)
 
 
 def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tuple[Bools, Floats]:

@@ -19,12 +19,13 @@ PASSAGES = 3
 """Maximum number of passages per note in an answer."""
 
 
-def places_of(wanted: Ints, notes: Ints) -> Ints:
-    """Return the index in ``notes`` of each ``wanted`` note; -1 if the note is missing."""
+def places_of(wanted: Ints, notes: Ints, order: Ints | None = None) -> Ints:
+    """Return the index in ``notes`` of each ``wanted`` note; -1 if the note is missing. ``order`` sorts the
+    notes, if it is known."""
     if not len(notes):
         return np.full(len(wanted), -1)
-    order = np.argsort(notes)
-    found = order[np.minimum(np.searchsorted(notes, wanted, sorter=order), len(notes) - 1)]
+    order = notes.argsort() if order is None else order
+    found = order[np.minimum(notes.searchsorted(wanted, sorter=order), len(notes) - 1)]
     return np.where(notes[found] == wanted, found, -1)
 
 
@@ -141,10 +142,18 @@ class KeywordAnswer:
         """Row numbers in ``columns``, by note id."""
         return {note: row for row, note in enumerate(self.columns.notes.tolist())}
 
+    @cached_property
+    def _order(self) -> Ints:
+        return self.columns.notes.argsort()
+
+    def places(self, notes: Ints) -> Ints:
+        """Return the row in the columns of each of ``notes``; -1 for a note outside the columns."""
+        return places_of(notes, self.columns.notes, self._order)
+
     def containing(self, notes: Ints) -> dict[str, Bools]:
         """Return, for each query word, a mask of the ``notes`` that contain it. Notes outside the columns
         count as not containing it."""
-        places = places_of(notes, self.columns.notes)
+        places = self.places(notes)
         known, having = places >= 0, dict[str, Bools]()
         for word, contains in zip(self.details.words, self.details.contains, strict=True):
             has = known & contains[places] if len(self) else known
