@@ -130,8 +130,8 @@ class Fusion:
 
     def first(self, count: int) -> Ints:
         """Return the ids of the ``count`` best notes of each lane, without duplicates."""
-        ids = np.concatenate([_NO_NOTES, *(lane.notes[:count] for lane in self.lanes)])
-        return ids[np.sort(np.unique(ids, return_index=True)[1])]
+        ids = dict.fromkeys(id for lane in self.lanes for id in lane.notes[:count].tolist())
+        return np.fromiter(ids, np.int64, len(ids))
 
     def parts(self, ids: Ints, by_link: Ints = _NO_NOTES) -> dict[str, Part]:
         """Return a dict from the name of each lane with notes to the lane's contributions to the notes. Gains
@@ -201,7 +201,7 @@ class Evidence:
         """Return a table of two groups of candidates: ``ids``, and the notes found ``by_link``. Deleted notes
         are left out.
         """
-        rows = self.vault.ledger.notes.by_id(np.union1d(ids, by_link).tolist())
+        rows = self.vault.ledger.notes.by_id(sorted({*ids.tolist(), *by_link.tolist()}))
         return Table.of(rows, self.fusion, self.keyword, by_link)
 
 
@@ -463,9 +463,10 @@ def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> Non
 
 def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
     """Return every note once, with its best score."""
-    order = np.lexsort((-scores, notes))
-    ids, firsts = np.unique(notes[order], return_index=True)
-    return ids, scores[order][firsts].astype(np.float64)
+    order = notes.argsort()
+    ids, of_ids = notes[order], scores[order].astype(np.float64)
+    firsts = np.flatnonzero(np.diff(ids, prepend=-1))
+    return ids[firsts], np.maximum.reduceat(of_ids, firsts) if len(firsts) else of_ids
 
 
 def _scores_of(ids: Ints, notes: Ints, scores: Floats, otherwise: float) -> Floats:

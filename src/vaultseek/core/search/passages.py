@@ -135,9 +135,11 @@ def _is_wordless(chunk: Chunk, shared: Set[str], has_word: bool = False) -> bool
     table, or a footer that many notes have.
     """
     lines = chunk.text.split("\n")
-    own = [line for line in lines if line.strip() not in shared]
+    own = [line for line in lines if line.strip() not in shared] if shared else lines
+    if has_word and len(own) == len(lines):
+        return False
     below = [line for line in own if not is_bare(line) and " ".join(line.split()) not in chunk.heading_path]
-    if own == lines and (has_word or sum(map(len, below)) >= SHORT_CHARS):
+    if len(own) == len(lines) and sum(map(len, below)) >= SHORT_CHARS:
         return False
     return sum(sum(map(str.isalpha, line)) for line in below) < LEAST_LETTERS
 

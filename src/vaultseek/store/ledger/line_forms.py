@@ -75,18 +75,19 @@ def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
 
 def label_of(line: str) -> int | None:
     """Return the label of the form of a rendered line without links; None if the line has no form."""
-    parts = _label_and_values(line, ())
-    return None if parts is None else _number(parts[0])
+    return None if (parts := _label_and_values(line)) is None else _number(parts[0])
 
 
-def _label_and_values(line: str, links: Sequence[Link]) -> tuple[str, Iterable[str]] | None:
+def _label_and_values(line: str, links: Sequence[Link] = ()) -> tuple[str, Iterable[str]] | None:
     """Return the label of a line, and its values, which are computed only if they are read."""
     if len(line) > LINE_CHARS:
         return None
-    for link in links:
-        shown = link.alias or link.target
-        line = line.replace(shown, _LINK, 1) if shown else line
-    targets = tuple(_words(link.target) for link in links[:LINE_VALUES])
+    targets: tuple[str, ...] = ()
+    if links:
+        for link in links:
+            shown = link.alias or link.target
+            line = line.replace(shown, _LINK, 1) if shown else line
+        targets = tuple(_words(link.target) for link in links[:LINE_VALUES])
     text = fold_case(line).strip(_AROUND)
     separator = _SEPARATOR.search(text, 1, _LABEL_CHARS)
     label = text[: separator.start()].strip() if separator else ""
