@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
 
@@ -361,6 +362,7 @@ def _iso_date(year: str, month: int, day: str | None) -> str | None:
     return whole if day else whole[:7]
 
 
+@lru_cache(maxsize=256)
 def dates_of(text: str, day_first: bool | None = None) -> tuple[str, ...]:
     """Return the ISO days or the ISO month that ``text`` means, if the whole text is a date, perhaps with a
     time that is not ISO 8601; otherwise nothing.

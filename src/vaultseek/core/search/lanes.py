@@ -32,7 +32,7 @@ from vaultseek.semantic.vectors.port import NoteIds
 from vaultseek.semantic.worker import SemanticAnswer
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import places_of
-from vaultseek.store.keyword.bm25f import idf
+from vaultseek.store.keyword.bm25f import idf, run_firsts
 from vaultseek.store.keyword.index import KeywordAnswer
 from vaultseek.store.keyword.searcher import FUZZY_WEIGHT
 from vaultseek.store.keyword.segment import Bools, Ints
@@ -465,7 +465,7 @@ def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
     """Return every note once, with its best score."""
     order = notes.argsort()
     ids, of_ids = notes[order], scores[order].astype(np.float64)
-    firsts = np.flatnonzero(np.diff(ids, prepend=-1))
+    firsts = run_firsts(ids)
     return ids[firsts], np.maximum.reduceat(of_ids, firsts) if len(firsts) else of_ids
 
 

@@ -59,8 +59,8 @@ def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float],
     ``leaders`` maps the ids of the best notes to their scores, best first.
     """
     found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
-    linked = np.fromiter(found.evidence, np.int64, len(found.evidence))
-    table = query.table(notes.ids, np.setdiff1d(linked, notes.ids))
+    linked = found.evidence.keys() - notes.ids.tolist()
+    table = query.table(notes.ids, np.fromiter(linked, np.int64, len(linked)))
     table.take_facts(notes)
     add_links(table, found, query.settings.graph_weight)
     return table

@@ -172,7 +172,7 @@ def _preview(chunk: Chunk, row: NoteRow, trace: Trace, *, is_opening: bool = Fal
         trace.matcher,
         row.language,
         names=(row.title, *chunk.heading_path),
-        heading_lines={heading.line for heading in row.headings},
+        heading_lines=row.heading_lines,
         shared=trace.shared,
         is_opening=is_opening and not has_place,
     )

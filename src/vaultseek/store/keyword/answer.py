@@ -113,13 +113,9 @@ class Details:
     def passages(self, row: int) -> tuple[ChunkHit, ...]:
         """Return the matching passages of the note with index ``row``, best first."""
         first, last = self.firsts[row : row + 2].tolist()
-        scores = self.scores[first:last]
-        order = np.argsort(-scores, kind="stable")[:PASSAGES].tolist()
-        return tuple(
-            ChunkHit(self.ids[int(self.chunks[first + place])], float(scores[place]))
-            for place in order
-            if scores[place] > 0
-        )
+        scored = zip(self.scores[first:last].tolist(), self.chunks[first:last].tolist(), strict=True)
+        best = sorted((each for each in scored if each[0] > 0), key=lambda each: -each[0])[:PASSAGES]
+        return tuple(ChunkHit(self.ids[chunk], score) for score, chunk in best)
 
 
 @dataclass(frozen=True, eq=False)

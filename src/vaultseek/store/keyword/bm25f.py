@@ -171,18 +171,20 @@ def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
 
 
 def _sum_by_run(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    firsts = _run_firsts(keys)
+    firsts = run_firsts(keys)
     return keys[firsts], np.add.reduceat(values, firsts)
 
 
 def _count_runs(keys: Ints) -> tuple[Ints, Ints]:
-    firsts = _run_firsts(keys)
-    return keys[firsts], np.diff(firsts, append=len(keys))
+    firsts = run_firsts(keys)
+    ends = np.empty_like(firsts)
+    ends[:-1], ends[-1] = firsts[1:], len(keys)
+    return keys[firsts], ends - firsts
 
 
-def _run_firsts(keys: Ints) -> Ints:
-    begins = np.empty(len(keys), np.bool_)
-    begins[0] = True
+def run_firsts(keys: Ints) -> Ints:
+    """Return the index of the first key of each run of equal keys."""
+    begins = np.ones(len(keys), np.bool_)
     np.not_equal(keys[1:], keys[:-1], out=begins[1:])
     firsts: Ints = np.flatnonzero(begins)
     return firsts

@@ -101,6 +101,11 @@ class NoteRow(NamedTuple):
         return [Heading(*item) for item in _list(self.heading_values)]
 
     @property
+    def heading_lines(self) -> set[int]:
+        """The lines of the headings."""
+        return {line for _, _, line, *_ in _list(self.heading_values)}
+
+    @property
     def kind(self) -> Kind:
         """The kind of the note's file."""
         return kind_of(self.path) or "note"
