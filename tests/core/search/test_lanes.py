@@ -198,7 +198,7 @@ def test_a_stop_word_that_no_note_has_is_not_missing():
     who = MatchedTerm("who", (), "word", False, 0.3, 0, 0.0)
     answer = by_word(hit(1, 1.0, coverage=0.6), idf=2.0)
     with_stop_word = word_evidence(replace(answer, terms=(who, *answer.terms)), 50)
-    with_word = word_evidence(replace(answer, terms=(replace(who, word="desks"), *answer.terms)), 50)
+    with_word = word_evidence(replace(answer, terms=(who._replace(word="desks"), *answer.terms)), 50)
     assert with_stop_word.certainty > with_word.certainty
 
 
@@ -207,7 +207,7 @@ def test_the_words_of_a_date_that_some_note_has_are_not_missing():
     month = MatchedTerm("september", (), "word", False, 1.0, 0, 0.0)
     answer = by_word(hit(1, 1.0, coverage=0.5), idf=0.0)
     found = word_evidence(replace(answer, terms=(month, day)), 50)
-    not_found = word_evidence(replace(answer, terms=(month, replace(day, df=0, idf=0.0))), 50)
+    not_found = word_evidence(replace(answer, terms=(month, day._replace(df=0, idf=0.0))), 50)
     assert found.of_few > not_found.of_few
 
 

@@ -8,6 +8,7 @@ change when the index does.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,8 +41,7 @@ def those_within(ids: Collection[int], allowed: Ints | None) -> set[int]:
     return set(candidates[inside].tolist())
 
 
-@dataclass(frozen=True, slots=True)
-class MatchedTerm:
+class MatchedTerm(NamedTuple):
     """A term of the query and its matches: ``word`` as in the query, ``terms`` as in the index.
 
     ``fuzzy`` means that the word is missing from the vault, and ``terms`` are similar terms that replace it.
@@ -57,8 +57,7 @@ class MatchedTerm:
     idf: float
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkHit:
+class ChunkHit(NamedTuple):
     """A matching passage and its score for the query."""
 
     id: str

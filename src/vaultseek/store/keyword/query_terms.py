@@ -3,9 +3,9 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import chain, pairwise
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from vaultseek.base.limits import KEYWORD_TERMS
 from vaultseek.base.text import fold, fold_accents, normalize
@@ -19,7 +19,7 @@ from vaultseek.content.query.normal_forms import (
     spellings,
     word_form,
 )
-from vaultseek.store.keyword.analysis import Term, TokenTerms, analyzer_of, extract_prefixes
+from vaultseek.store.keyword.analysis import Analyzer, Term, TokenTerms, analyzer_of, extract_prefixes
 
 PREFIX_WORDS = 8
 """Maximum number of prefixes (``word*``) in one query; each prefix expands to many terms."""
@@ -40,8 +40,7 @@ K3 = 2.0
 """Saturation constant for repeated words: a word that occurs n times counts n (K3 + 1) / (n + K3)."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTerm:
+class QueryTerm(NamedTuple):
     """A term to look up. ``token`` is the number of the term's token in the query. It is negative for
     prefixes and for expressions of several tokens.
 
@@ -71,10 +70,13 @@ class QueryAnalyzer:
 
     def stop_words(self, text: str) -> frozenset[str]:
         """Return the stop words of the text's main language; in a tie, those of the index's main language."""
-        if len(self.analyzers) == 1:
-            return self.main.stop_words
-        words = {term.word for _, term in self.main.terms(text)}
-        return max((each.stop_words for each in self.analyzers), key=lambda stops: len(stops & words))
+        return self.main.stop_words if len(self.analyzers) == 1 else _stop_words(self.analyzers, text)
+
+
+@lru_cache(maxsize=256)  # one search asks five times
+def _stop_words(analyzers: tuple[Analyzer, ...], text: str) -> frozenset[str]:
+    words = {term.word for _, term in analyzers[0].terms(text)}
+    return max((each.stop_words for each in analyzers), key=lambda stops: len(stops & words))
 
 
 def parse_query_terms(
@@ -119,7 +121,7 @@ def _with_forms(text: str, terms: list[QueryTerm]) -> list[QueryTerm]:
         is_one = word.isalnum() and not (first.word[-1].isdecimal() and second.word[0].isdecimal())
         if is_pair and is_one and (len(word) >= JOINED_CHARS or not word.isalpha()):
             for place in (at, at + 1):
-                joined[place] = replace(joined[place], also=(*joined[place].also, MARK + word, word))
+                joined[place] = joined[place]._replace(also=(*joined[place].also, MARK + word, word))
     words = {term.word for term in terms}
     known = {term for each in terms for term in (each.term, *each.also)}
     for form in _forms_of_query(text):
@@ -161,7 +163,7 @@ def _is_open_code(form: str, written: str) -> bool:
 
 def _or_also(term: QueryTerm, code: tuple[str, ...]) -> QueryTerm:
     """Return the term of a word in a code; the term also matches the whole code."""
-    return replace(term, also=tuple(dict.fromkeys((*term.also, *code))))
+    return term._replace(also=tuple(dict.fromkeys((*term.also, *code))))
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -172,7 +174,7 @@ def _as_part(term: QueryTerm, day: str) -> QueryTerm:
     as *2026* and *may*."""
     if term.kind != "word" or term.word not in fold_accents(day):
         return term
-    return replace(term, weight=PART_WEIGHT * term.weight, day=day)
+    return term._replace(weight=PART_WEIGHT * term.weight, day=day)
 
 
 def _other_spellings(word: str) -> tuple[str, ...]:
@@ -197,7 +199,7 @@ def _in_all_languages(terms: Sequence[list[QueryTerm]]) -> list[QueryTerm]:
     for term in chain(*terms):
         first = joined.setdefault((term.word, term.kind), term)
         if term.term not in (first.term, *first.also):
-            joined[term.word, term.kind] = replace(first, also=(*first.also, term.term))
+            joined[term.word, term.kind] = first._replace(also=(*first.also, term.term))
     return list(joined.values())
 
 
@@ -216,7 +218,7 @@ def _weight_by_count(
     return [
         term
         if factor == 1
-        else replace(term, weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
+        else term._replace(weight=term.weight * factor, weight_unknown=term.weight_unknown * factor)
         for term, factor in zip(terms, factors, strict=True)
     ]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class Searcher:
         self._terms.prepare([each for term in terms for each in (term.term, *term.also)])
         # Spellings missing from the vault are dropped, so that most forms of a word share a cache key.
         present = self._terms.present([each for term in terms for each in term.also])
-        terms = [replace(term, also=tuple(each for each in term.also if each in present)) for term in terms]
+        terms = [term._replace(also=tuple(filter(present.__contains__, term.also))) for term in terms]
         exact = [self._score(term) for term in terms]
         known = {each.term.token for each in exact if each.term.kind != "part" and each.scores.df}
         # A day in several words is looked up only if a note contains it.
@@ -148,12 +148,12 @@ class Searcher:
         together = tuple(dict.fromkeys((*scored.terms, *longer)))
         if set(together) == set(scored.terms):
             return [scored]
-        either = replace(scored, terms=together, scores=self._terms.scores(together))
+        either = scored._replace(terms=together, scores=self._terms.scores(together))
         if not scored.scores.df:
             return [either]
         return [
-            replace(either, weight=UNFINISHED_SHARE * scored.weight, share=UNFINISHED_SHARE),
-            replace(scored, weight=(1 - UNFINISHED_SHARE) * scored.weight, in_addition=True),
+            either._replace(weight=UNFINISHED_SHARE * scored.weight, share=UNFINISHED_SHARE),
+            scored._replace(weight=(1 - UNFINISHED_SHARE) * scored.weight, in_addition=True),
         ]
 
     def _is_missing(self, scored: _ScoredTerm) -> bool:
@@ -174,7 +174,7 @@ class Searcher:
         scores = self._terms.scores(terms)
         if not scores.df:
             return self._as_two_words(scored)
-        return replace(scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
+        return scored._replace(terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT)
 
     def _as_two_words(self, scored: _ScoredTerm) -> _ScoredTerm:
         """Replace a word such as ``rainbarrel`` with *rain barrel* if notes contain the two words next to
@@ -190,7 +190,7 @@ class Searcher:
                 both = (each.scores.at(notes)[0] / each.scores.idf for each in (first, second))
                 rarity = idf(self._snapshot.count, len(notes))
                 scores = TermScores(len(notes), rarity, notes, rarity * np.minimum(*both))
-                best = replace(scored, terms=(*first.terms, *second.terms), scores=scores)
+                best = scored._replace(terms=(*first.terms, *second.terms), scores=scores)
         return best
 
     def _where_adjacent(self, first: _ScoredTerm, second: _ScoredTerm) -> Ints:
@@ -220,8 +220,8 @@ class Searcher:
             terms = tuple(dict.fromkeys(term for each in found for term in each))
             scores = self._terms.scores(terms)
             if scores.df:
-                return replace(
-                    scored, terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT
+                return scored._replace(
+                    terms=terms, scores=scores, fuzzy=True, weight=scored.weight * FUZZY_WEIGHT
                 )
         return scored
 
@@ -305,8 +305,7 @@ class Searcher:
         return proximity(index.snapshot, self._pairs, ranked, notes)
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredTerm:
+class _ScoredTerm(NamedTuple):
     """A query term with its matching index terms, their scores and their weight.
 
     ``share`` is the term's share of the word's weight. ``in_addition`` marks the term for the word's exact
@@ -323,7 +322,7 @@ class _ScoredTerm:
 
     def with_weight(self, known: bool) -> _ScoredTerm:
         weight = self.weight if known or self.term.kind == "prefix" else self.term.weight_unknown
-        return self if weight == self.weight else replace(self, weight=weight)
+        return self if weight == self.weight else self._replace(weight=weight)
 
     def importance(self, count: int) -> float:
         """Return the score of a full match; a word that occurs in no note is as important as the rarest
