@@ -372,7 +372,8 @@ def _have_all(query: Evidence, asked: QueryWords, notes: Table) -> Bools:
     assert query.keyword is not None
     columns = {number: np.zeros(len(notes), np.bool_) for number in asked.words}
     for term in query.keyword.terms:
-        for number in {asked.matcher.words.get(each) for each in term.terms} & columns.keys():
+        numbers = {asked.matcher.words.get(each) for each in term.terms}
+        for number in columns.keys() & numbers:
             columns[number] |= notes.words[term.word]
     has_all: Bools = np.logical_and.reduce([*columns.values()])
     return has_all | (query.keyword.places(notes.ids) < 0)

@@ -33,7 +33,6 @@ from vaultseek.store.keyword.segment import (
     POSITION_BITS,
     Bools,
     Ints,
-    Segment,
 )
 from vaultseek.store.keyword.snapshot import Floats, SegmentView, Snapshot, joined
 
@@ -104,25 +103,21 @@ class TermScores:
 
 def score_terms(snapshot: Snapshot, numbers: TermNumbers) -> TermScores:
     """Score every note that contains any of the terms in ``numbers``, which count as one term."""
-    norms = FieldNorms.of(snapshot.averages)
-    notes: list[Ints] = []
-    frequencies: list[Floats] = []
-    for view, terms in numbers:
-        keys, counts = _rows(view.segment, terms)
-        if not len(keys):
-            continue
-        weighted = norms.weigh(view.segment.tables.lengths[keys], keys, counts)
-        matches, sums = _sum_by_run(keys >> FIELD_BITS, weighted)
-        if not view.all_alive:
-            living = view.alive[matches]
-            matches, sums = matches[living], sums[living]
-        notes.append(matches.astype(np.int32) + np.int32(view.base))
-        frequencies.append(sums)
-    tf = joined(frequencies, np.float64)
+    rows = [(view, *view.segment.rows(term)) for view, terms in numbers for term in terms]
+    keys = joined([keys.astype(np.int64) + (view.base << FIELD_BITS) for view, keys, _ in rows], np.int64)
+    counts = joined([counts for _, _, counts in rows], np.uint32)
+    lengths = joined([view.segment.tables.lengths[keys] for view, keys, _ in rows], np.uint32)
+    if any(len(terms) > 1 for _, terms in numbers):
+        order = np.argsort(keys, kind="stable")
+        keys, counts, lengths = keys[order], counts[order], lengths[order]
+    weighted = FieldNorms.of(snapshot.averages).weigh(lengths, keys, counts)
+    notes, tf = _sum_by_run(keys >> FIELD_BITS, weighted)
+    if not all(view.all_alive for view, _ in numbers):
+        living = snapshot.alive[notes]
+        notes, tf = notes[living], tf[living]
     df = len(tf)
     rarity = idf(snapshot.count, df)
-    scores = rarity * tf / (K1 + tf)
-    return TermScores(df, rarity, joined(notes, np.int32), scores)
+    return TermScores(df, rarity, notes.astype(np.int32), rarity * tf / (K1 + tf))
 
 
 def score_chunks(snapshot: Snapshot, places: Sequence[Ints], weights: Sequence[float]) -> Floats:
@@ -159,15 +154,6 @@ def score_chunks(snapshot: Snapshot, places: Sequence[Ints], weights: Sequence[f
 def idf(count: int, df: int) -> float:
     """Return ``log(1 + (N - df + 0.5) / (df + 0.5))``, which is never negative."""
     return math.log1p((count - df + 0.5) / (df + 0.5))
-
-
-def _rows(segment: Segment, terms: Sequence[int]) -> tuple[Ints, Ints]:
-    rows = [segment.rows(number) for number in terms]
-    if len(rows) == 1:
-        return rows[0]
-    keys = joined([keys for keys, _ in rows], np.uint32)
-    order = np.argsort(keys, kind="stable")
-    return keys[order], joined([counts for _, counts in rows], np.uint32)[order]
 
 
 def _sum_by_run(keys: Ints, values: Floats) -> tuple[Ints, Floats]:

@@ -198,11 +198,6 @@ class Segment:
         """Return the positions of all rows of a term."""
         return self._read("positions", *self._span(self.tables.first_positions, term, term + 1))
 
-    def places(self, term: int) -> Ints:
-        """Return the occurrences of a term as ascending places: ``key << 32 | position``."""
-        keys, counts = self.rows(term)
-        return np.repeat(keys.astype(np.int64), counts) << POSITION_BITS | self.positions(term)
-
     def row_starts(self, term: int) -> RowStarts:
         """Return the keys of a term's rows and the start of each row's positions, for looking up single
         notes."""

@@ -16,7 +16,7 @@ from vaultseek.store.keyword.bm25f import (
     TermScores,
     score_terms,
 )
-from vaultseek.store.keyword.segment import NOTE_SHIFT, Ints, Tables
+from vaultseek.store.keyword.segment import FIELD_BITS, NOTE_SHIFT, POSITION_BITS, Ints, Tables
 from vaultseek.store.keyword.snapshot import SegmentView, Snapshot, joined
 from vaultseek.store.keyword.strings import Strings, first_bytes
 
@@ -114,13 +114,18 @@ class TermIndex:
             if places is None:
                 places = self._read[terms] = self._places_in(terms, notes)
             return places
-        return self.snapshot.cache.get(
-            ("places", terms),
-            lambda: _joined(
-                (view, [view.segment.places(term) for term in of_view])
-                for view, of_view in self._term_numbers(terms)
-            ),
-        )
+        return self.snapshot.cache.get(("places", terms), lambda: self._all_places(terms))
+
+    def _all_places(self, terms: tuple[str, ...]) -> Ints:
+        numbers = self._term_numbers(terms)
+        terms_of = [(view, term) for view, of_view in numbers for term in of_view]
+        rows = [view.segment.rows(term) for view, term in terms_of]
+        of_segments = zip(terms_of, rows, strict=True)
+        keys = [keys.astype(np.int64) + (view.base << FIELD_BITS) for (view, _), (keys, _) in of_segments]
+        counts = joined([counts for _, counts in rows], np.uint32)
+        positions = joined([view.segment.positions(term) for view, term in terms_of], np.uint32)
+        places: Ints = np.repeat(joined(keys, np.int64) << POSITION_BITS, counts) | positions
+        return np.sort(places) if any(len(of_view) > 1 for _, of_view in numbers) else places
 
     def _places_in(self, terms: tuple[str, ...], notes: Ints) -> Ints:
         numbers = {view.base: of_view for view, of_view in self._term_numbers(terms)}
