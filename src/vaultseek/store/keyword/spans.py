@@ -62,8 +62,9 @@ class SpanFinder:
         """
         text, analyzers = typed_apostrophes(text), self._analyzers_of(own)
         known = self._known.setdefault(analyzers, {})
+        beginnings, has_forms = _features(tuple(terms))
         spans: list[Span] = []
-        for start, end in _candidates(text, _beginnings(tuple(terms))):
+        for start, end in _candidates(text, beginnings):
             origins, tokens = _tokenized(text[start:end])
             for place, token in tokens:
                 if token not in known:
@@ -74,7 +75,7 @@ class SpanFinder:
                 for low, high, term in known[token]:
                     if term in terms:
                         spans.append((*_written(place + low, place + high, start, origins), term))
-        if any(term[0] == MARK or term[0].isdecimal() for term in terms):
+        if has_forms:
             normalized, origins = _normalize(text)
             spans += (
                 (*_written(form.start, form.end, 0, origins), term)
@@ -92,6 +93,11 @@ class SpanFinder:
 
 
 @lru_cache(maxsize=64)
+def _features(terms: tuple[str, ...]) -> tuple[tuple[str, ...] | None, bool]:
+    """Return the `_beginnings` of the terms, and whether some of the terms may be normal forms."""
+    return _beginnings(terms), any(term[0] == MARK or term[0].isdecimal() for term in terms)
+
+
 def _beginnings(terms: tuple[str, ...]) -> tuple[str, ...] | None:
     """Return strings in lower case. Each ASCII word with one of the ``terms`` contains at least one of them.
 

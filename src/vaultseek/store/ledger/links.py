@@ -156,10 +156,9 @@ class LinkTable:
     def _read_mentions(self, path: str) -> Sequence[Mention]:
         beside: dict[tuple[int, int], dict[int, str]] = {}
         for note, line, start, text in self._database.all(_LINKS_TO, path, CONTEXTS_TO_NOTE):
-            near = beside.setdefault((note, line), {})
-            for number, each in enumerate(text.split("\n"), start):
-                if line - 1 <= number <= line + 1:
-                    near[number] = each
+            first, last = (max(0, number - start) for number in (line - 1, line + 2))
+            lines = text.split("\n")[first:last]
+            beside.setdefault((note, line), {}).update(enumerate(lines, start + first))
         return [
             Mention(note, fold(" ".join(near[number] for number in sorted(near))))
             for (note, _), near in beside.items()
