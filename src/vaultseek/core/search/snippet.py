@@ -202,27 +202,27 @@ def _shown_rows(
     words: defaultdict[int, set[int]] = defaultdict(set)
     for low, _, word in found:
         words[bisect_right(begins, low) - 1].add(word)
-    unseen = _unseen(passage, len(lines))
+    unseen, texts = _unseen(passage, len(lines)), [line.strip() for line in lines]
     above: set[int] = set()
-    for row, line in enumerate(lines):
-        if row in headings and " ".join(line.split()) in names:
+    for row, text in enumerate(texts):
+        if row in headings and " ".join(text.split()) in names:
             above.add(row)
-        elif line.strip() and row not in unseen:
+        elif text and row not in unseen:
             break
     rows = [row for row in range(len(lines)) if row not in above]
-    own = [row for row in rows if not (row in unseen or lines[row].strip() in shared or is_bare(lines[row]))]
+    own = [row for row in rows if not (row in unseen or texts[row] in shared or is_bare(texts[row]))]
     code = {
         row
         for start, end in passage.code
         for row in range(bisect_right(begins, start) - 1, bisect_right(begins, end))
     }
     prose = [row for row in own if row not in code] if code else own
-    if words.keys() <= {*prose} and any(lines[row].strip() for row in prose):
+    if words.keys() <= {*prose} and any(texts[row] for row in prose):
         return prose
     return max(
         (prose, own, rows),
         key=lambda rows: (
-            any(lines[row].strip() for row in rows),
+            any(texts[row] for row in rows),
             len({word for row in words.keys() & {*rows} for word in words[row]}),
         ),
     )
@@ -244,7 +244,7 @@ def _unseen(passage: Chunk, count: int) -> Set[int]:
         row
         for row, line in enumerate(written)
         if not (text := line.lstrip("\t >-*+"))[:1].isalnum()  # true for most lines
-        if WORDLESS.fullmatch(text) or _FENCE.fullmatch(line)
+        if not text or WORDLESS.fullmatch(text) or _FENCE.fullmatch(line)
     }
 
 
