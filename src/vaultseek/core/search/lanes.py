@@ -454,7 +454,9 @@ def _order_equals(order: Ints, notes: Ints, scores: Floats, paths: Paths) -> Non
     equal = np.flatnonzero(scores[1:] == scores[:-1])
     if not len(equal):
         return
-    places = np.union1d(equal, equal + 1)
+    tied = np.zeros(len(scores), np.bool_)
+    tied[equal] = tied[equal + 1] = True
+    places = np.flatnonzero(tied)
     ids = notes[order[places]].tolist()
     names = paths(ids)
     keys = [(-score, names.get(id, "")) for id, score in zip(ids, scores[places].tolist(), strict=True)]

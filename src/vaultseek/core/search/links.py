@@ -60,10 +60,11 @@ def with_neighbours(query: Evidence, graph: Graph, leaders: Mapping[int, float],
     """
     found = neighbour_evidence(query.word_weights, leaders, graph, query.vault.ledger, query.allowed)
     linked = found.evidence.keys() - notes.ids.tolist()
-    table = query.table(notes.ids, np.fromiter(linked, np.int64, len(linked)))
-    table.take_facts(notes)
-    add_links(table, found, query.settings.graph_weight)
-    return table
+    if linked:
+        known, notes = notes, query.table(notes.ids, np.fromiter(linked, np.int64, len(linked)))
+        notes.take_facts(known)
+    add_links(notes, found, query.settings.graph_weight)
+    return notes
 
 
 def add_links(notes: Table, found: Neighbours, weight: float) -> None:
