@@ -385,7 +385,7 @@ def semantic_lane(answer: SemanticAnswer | None, paths: Paths | None = None) -> 
     of_passages, of_notes = (_scale(np.sort(scores)[::-1]) for _, scores in (passages, notes))
     ids = np.union1d(passages[0], notes[0])
     by_passage, by_note = (
-        _scores_of(ids, *each, scale.minimum) for each, scale in ((passages, of_passages), (notes, of_notes))
+        values_of(ids, *each, scale.minimum) for each, scale in ((passages, of_passages), (notes, of_notes))
     )
     combined = formula.semantic_score(by_passage, by_note, of_passages.deviation or of_notes.deviation or 1.0)
     ids, scores = best_first(ids, combined, paths)
@@ -471,7 +471,8 @@ def best_of_each(notes: Ints, scores: Floats) -> tuple[Ints, Floats]:
     return ids[firsts], np.maximum.reduceat(of_ids, firsts) if len(firsts) else of_ids
 
 
-def _scores_of(ids: Ints, notes: Ints, scores: Floats, otherwise: float) -> Floats:
+def values_of(ids: Ints, notes: Ints, scores: Floats, otherwise: float) -> Floats:
+    """Return the scores of the notes ``ids``; ``otherwise`` for an id that is not among ``notes``."""
     places = places_of(ids, notes)
     return np.where(places >= 0, scores[places], otherwise) if len(scores) else np.full(len(ids), otherwise)
 

@@ -17,9 +17,9 @@ from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.normal_forms import TELLING_DIGITS
 from vaultseek.core.search import formula
 from vaultseek.core.search.formula import Floats
-from vaultseek.core.search.lanes import Evidence, Table, best_of_each
+from vaultseek.core.search.lanes import Evidence, Table, best_of_each, values_of
 from vaultseek.semantic.worker import SemanticAnswer
-from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, places_of
+from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm
 from vaultseek.store.keyword.segment import Bools, Ints
 
 _OF_WHOLE = ("word", "whole")
@@ -80,15 +80,12 @@ def nearness(
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
-        places = keyword.places(ids)
-        of_words = np.where(places >= 0, keyword.columns.coverage[places], np.nan)
+        of_words = values_of(ids, keyword.columns.notes, keyword.columns.coverage, np.nan)
     if semantic is not None:
         of_model = (semantic.meaning_curve, semantic.reading)
         both = np.concatenate([semantic.passage_notes, semantic.note_ids])
-        found, cosines = best_of_each(both, np.concatenate([semantic.passage_scores, semantic.note_scores]))
-        places = places_of(ids, found)
-        if len(found):
-            of_meaning = np.where(places >= 0, np.maximum(cosines[places], 0.0), np.nan)
+        best = best_of_each(both, np.concatenate([semantic.passage_scores, semantic.note_scores]))
+        of_meaning = np.maximum(values_of(ids, *best, np.nan), 0.0)
     return formula.confidence(of_meaning, of_words, *of_model), formula.is_near(
         of_meaning, of_words, *of_model
     )
