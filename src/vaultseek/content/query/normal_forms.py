@@ -81,6 +81,11 @@ _DOTTED = re.compile(r"(?<![\w.])[^\W\d]\w*(?:\.[^\W\d]\w*){2,5}(?![\w])")
 _SIGNED = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*\(\))|§[ \xa0]?([0-9][\w.\-]*)")
 _JOINT = re.compile(r"[-‐‑–−./_:#×](?<=[^\W_].)(?=[^\W_])")
 _DIGIT = re.compile("[0-9]")
+_NEXT_DIGIT = re.compile(r"[0-9](?=[-‐‑/().,'’ \xa0]{1,3}[0-9])")
+_TIMES = re.compile(r"[0-9](?=[ \xa0]?[x×])")
+_TWO_DOTS = re.compile(r"\.(?<=\w\.)[^\W\d]\w*+\.(?=[^\W\d])")
+"""Patterns for the signs without which a line has no spaced digits, no dimensions or no dotted name. Trying
+them first is several times as fast."""
 _GOES_ON = re.compile(r"[\w./:‐‑-]")
 _LEVELS = re.compile(r"[0-9]\.[0-9]")
 _BORDER = re.compile(r"(?<=[0-9])[\W_]+(?=[0-9])")
@@ -155,7 +160,7 @@ def _identifiers_in(text: str, line: int, line_end: int) -> Iterator[NormalForm]
             if names := _OTHER_NAMES.search(text, start, end):
                 terms += (identifier_form(text[start : names.start()] + text[names.end() : end]),)
             yield NormalForm(terms, start, end)
-    if text.find(".", line, line_end) >= 0:
+    if _TWO_DOTS.search(text, line, line_end):
         for match in _DOTTED.finditer(text, line, line_end):
             if parts := tuple(_dotted_parts(match[0].lower())):
                 yield NormalForm(parts, *match.span())
@@ -164,21 +169,26 @@ def _identifiers_in(text: str, line: int, line_end: int) -> Iterator[NormalForm]
             yield NormalForm((MARK + (match[1] or f"§{match[2]}").lower(),), *match.span())
 
 
-def _places_of_codes(text: str, line: int, line_end: int) -> Iterator[tuple[int, int]]:
-    """Yield the character ranges of possible identifiers in a line, some of them twice."""
+def _places_of_codes(text: str, line: int, line_end: int) -> list[tuple[int, int]]:
+    """Return the character ranges of possible identifiers in lines, some of them twice."""
+    places: list[tuple[int, int]] = []
     if _JOINT.search(text, line, line_end):
-        yield from (match.span() for match in _COMPOUND.finditer(text, line, line_end))
+        places += map(re.Match.span, _COMPOUND.finditer(text, line, line_end))
     if not _DIGIT.search(text, line, line_end):
-        return
-    for pattern in (_WITH_UNIT, _SPACED_DIGITS, _DIMENSIONS):
-        yield from (match.span() for match in pattern.finditer(text, line, line_end))
+        return places
+    places += map(re.Match.span, _WITH_UNIT.finditer(text, line, line_end))
+    if _NEXT_DIGIT.search(text, line, line_end):
+        places += map(re.Match.span, _SPACED_DIGITS.finditer(text, line, line_end))
+    if _TIMES.search(text, line, line_end):
+        places += map(re.Match.span, _DIMENSIONS.finditer(text, line, line_end))
     for match in _SPACE_BEFORE_NUMBER.finditer(text, line, line_end):
         start, end = match.span()
         if word := _WORD_BEFORE.search(text, max(line, start - SPACED_LETTERS - 1), start):
-            yield word.start(), end
+            places.append((word.start(), end))
     if _SPACED_CODE.search(text, line, line_end):
         for match in _CHAIN.finditer(text, line, line_end):
-            yield from _codes_in_chain(text, match)
+            places += _codes_in_chain(text, match)
+    return places
 
 
 def _codes_in_chain(text: str, chain: re.Match[str]) -> Iterator[tuple[int, int]]:
