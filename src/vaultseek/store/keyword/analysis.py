@@ -56,6 +56,7 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[0-9])(?=[A-Z][a-z])|(?<=[A-Z])(?=
 _JOINTS = "/:.-_"
 """Characters that join the parts of a compound, outermost first; "‐" counts as "-"."""
 _HAS_JOINT = re.compile(r"[/:.\-‐_]")
+_JOINED_WORDS = re.compile(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*")
 _ELIDED = frozenset({"s", "t", "d", "m", "ll", "re", "ve"})
 _PREFIX = re.compile(r"([^\W_]{2,})\*(?!\w)")
 
@@ -75,13 +76,18 @@ class Term(NamedTuple):
 class TokenTerms(NamedTuple):
     """All terms of a token by offset, and ``advance``, the number of positions that the token takes.
 
-    ``identifier`` is true for a name, number or path, whose parts are not ordinary words; it is false for
-    ``long-term``.
+    ``compound`` is the token without the signs around it, or "" for a plain word.
     """
 
     advance: int
     terms: tuple[Term, ...]
-    identifier: bool = False
+    compound: str = ""
+
+    @property
+    def is_identifier(self) -> bool:
+        """True for a name, number or path, whose parts are not ordinary words; false for ``long-term``."""
+        words = _JOINED_WORDS.fullmatch(self.compound)
+        return bool(self.compound) and (words is None or _CAMEL.search(self.compound) is not None)
 
 
 def is_unspaced(word: str) -> bool:
@@ -151,7 +157,7 @@ class Analyzer:
             terms.append(Term(token[:TERM_CHARS], 0, "whole", token[:TERM_CHARS]))
         token = token[:COMPOUND_CHARS].strip("_#") if token[-1] != "#" else token
         advance = self._add_compound(token, 0, 0, terms)
-        return TokenTerms(advance, _distinct(terms), _is_identifier(token, terms))
+        return TokenTerms(advance, _distinct(terms), token)
 
     def terms(self, text: str) -> Iterator[tuple[int, Term]]:
         """Yield every term of ``text``, with the term's position."""
@@ -321,16 +327,12 @@ def _has_letters_only(word: str) -> bool:
 
 
 def _distinct(terms: list[Term]) -> tuple[Term, ...]:
+    if len(terms) < 2:
+        return tuple(terms)
     seen: dict[tuple[str, int], Term] = {}
     for term in terms:
-        seen.setdefault((term.text, term.offset), term)
-    return tuple(sorted(seen.values(), key=lambda term: term.offset))
-
-
-def _is_identifier(token: str, terms: list[Term]) -> bool:
-    if not any(term.role == "whole" for term in terms):
-        return not _has_letters_only(token) and len(terms) == 1
-    return not re.fullmatch(r"[^\W\d_]+(?:[-‐/'’][^\W\d_]+)*", token) or bool(_CAMEL.search(token))
+        seen.setdefault(term[:2], term)
+    return tuple(seen.values())
 
 
 _GIVEN = 0x80

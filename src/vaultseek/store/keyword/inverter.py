@@ -123,7 +123,7 @@ class Lexicon:
             self.offsets.append(offset)
             if role != "character" and (role != "form" or text[0] == MARK):
                 words.setdefault(word, number)
-        self.words.append(tuple((word.encode(), number) for word, number in words.items()))
+        self.words.append(tuple([(word.encode(), number) for word, number in words.items()]))
         return len(self.words) - 1
 
     def _term_number(self, text: str) -> int:

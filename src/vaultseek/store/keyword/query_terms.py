@@ -228,7 +228,7 @@ def _of_token(analyzed: TokenTerms, token: int, has_accents: bool, ends_pair: bo
     if len(terms) > 1:
         terms = _without_accent_variants(terms, has_accents)
     if any(term.role == "whole" for term in terms):
-        return _of_compound(terms, token, identifier=analyzed.identifier)
+        return _of_compound(terms, token, identifier=analyzed.is_identifier)
     if len(terms) == 1 and not ends_pair:
         term = terms[0]
         return [QueryTerm(term.word, term.text, "word", token, also=_other_spellings(term.word))]
