@@ -42,6 +42,7 @@ Chinese."""
 
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u064b-\u0652\u0900-\u0903\u093a-\u094f"
 _WORD = re.compile(rf"[^\W\d_]+(?:[{_MARKS}]+[^\W\d_]*)*")
+_ASCII_WORD = re.compile("[a-z]+")
 _LEAST_KANA = 0.05
 
 
@@ -77,7 +78,7 @@ def _language_of_script(sample: str) -> str | None:
 
 
 def _language_of_words(sample: str) -> str:
-    words = _WORD.findall(sample.lower())
+    words = (_ASCII_WORD if sample.isascii() else _WORD).findall(sample.lower())
     table = _languages_by_word()
     hits: defaultdict[str, int] = defaultdict(int)
     different: defaultdict[str, int] = defaultdict(int)
