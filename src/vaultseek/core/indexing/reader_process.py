@@ -31,6 +31,9 @@ from vaultseek.store.keyword.merge import PreparedSegment, SegmentPreparer
 from vaultseek.store.ledger import IndexedNote, UnchangedNote, note_rows
 
 _NICENESS = 5
+COLLECTION_THRESHOLD = 300_000
+"""Threshold of the garbage collector, in new objects. Parsed notes contain no reference cycles, and with
+Python's default of 700, collections would take a tenth of the time."""
 _FRAME_CHARS = 200_000
 _INDEX = struct.Struct("<i")
 NO_NOTE = _INDEX.pack(-1)
@@ -52,13 +55,11 @@ def main() -> None:
     if hello is None:
         return
     server = _Server(hello[0], outgoing)
-    # Parsed notes contain no reference cycles, and garbage collection would take a tenth of the time.
-    gc.disable()
+    gc.set_threshold(COLLECTION_THRESHOLD)
     with contextlib.suppress(BrokenPipeError):
         while (frame := read(incoming)) is not None:
             job = frame[0]
             write(outgoing, server.merge(**job) if "files" in job else server.read(**job))
-            gc.collect(0)
 
 
 class _Server:
