@@ -345,11 +345,11 @@ class Chunk:
 
     def prose_text(self) -> str:
         """Return the text without its code; the remaining pieces are joined by newlines."""
-        return self._pick(inside=False)
+        return self._pick(inside=False) if self.code else self.text
 
     def code_text(self) -> str:
         """Return only the code in the text; the pieces are joined by newlines."""
-        return self._pick(inside=True)
+        return self._pick(inside=True) if self.code else ""
 
     def _pick(self, *, inside: bool) -> str:
         parts: list[str] = []

@@ -8,7 +8,8 @@ from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 from vaultseek.base.limits import KIB
@@ -305,10 +306,10 @@ class _Shown(NamedTuple):
 def _shown(start: int, line: str, edits: Sequence[Edit]) -> Iterator[_Shown]:
     """Yield the displayed text for each edit. ``line`` begins at offset ``start`` in the body's text."""
     column = 0
-    for edit in edits:
-        start += edit.start - column
-        yield _Shown(start, start + len(edit.text), line[edit.start : edit.end])
-        start, column = start + len(edit.text), edit.end
+    for first, last, text in edits:
+        start += first - column
+        yield _Shown(start, start + len(text), line[first:last])
+        start, column = start + len(text), last
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,17 +327,16 @@ class Body:
 
     @classmethod
     def of(cls, part: NotePart) -> Body:
-        edits = part.edits
-        lines: list[str] = []
-        starts = [0]
+        first, edits = part.body_line, part.edits
+        edited = [number for number in range(first, first + len(part.lines)) if number in edits]
+        lines = list(part.lines)
+        for number in edited:
+            lines[number - first] = apply_edits(lines[number - first], edits[number])
+        starts = [*accumulate((len(line) + 1 for line in lines), initial=0)]
         shown: list[_Shown] = []
-        for number, line in enumerate(part.lines, part.body_line):
-            if number in edits:
-                shown += _shown(starts[-1], line, edits[number])
-                line = apply_edits(line, edits[number])
-            lines.append(line)
-            starts.append(starts[-1] + len(line) + 1)
-        return cls("\n".join(lines), starts, part.body_line, part.lines, edits, shown)
+        for number in edited:
+            shown += _shown(starts[number - first], part.lines[number - first], edits[number])
+        return cls("\n".join(lines), starts, first, part.lines, edits, shown)
 
     def with_hidden(self, ranges: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Return the ranges, extended by the hidden lines between them, such as comments.
@@ -362,15 +362,15 @@ class Body:
 
     def to_source(self, start: int, end: int, after: int) -> Iterator[Edit]:
         """Yield the edits that restore the source of a range. ``after`` is the start of the next range."""
-        first = bisect_left(self.shown, start, key=lambda each: each.end)
-        for index in range(first, len(self.shown)):
-            shown = self.shown[index]
-            if shown.start > end:
+        first = bisect_left(self.shown, start, key=attrgetter("end"))
+        for at in range(first, len(self.shown)):
+            low, high, source = self.shown[at]
+            if low > end:
                 break
-            within = shown.start < end or end < after
-            if within and (shown.end > start or shown.start == shown.end):
-                source = shown.source if shown.start >= start else ""
-                yield Edit(max(shown.start, start) - start, min(shown.end, end) - start, source)
+            if (low < end or end < after) and (high > start or low == high):
+                if low < start:
+                    low, source = start, ""
+                yield Edit(low - start, min(high, end) - start, source)
 
     def _row(self, offset: int) -> int:
         return bisect_right(self.starts, offset, 0, len(self.lines)) - 1
