@@ -30,6 +30,7 @@ and for headings."""
 LINE_VALUES = 8
 """Maximum number of values stored for a line or property."""
 
+_NO_VALUES = (0,)
 _LINK = "\ufffc"
 """Character that stands for a link in a line."""
 _DATED = "\x01"
@@ -39,7 +40,7 @@ _AROUND = " \t•-*+>[](){}·・|"
 _SEPARATOR = re.compile("::|:(?!\\S)|：|[=|]")
 _NO_LABEL = re.compile(rf"[\d{_LINK}]")
 _ITEMS = re.compile("[,;，、；]")
-_NUMBERS = re.compile(r"\S*\d\S*")
+_NUMBERS = re.compile(r"(?<!\S)[^\s\d]*+\d\S*")
 _DIGITS = re.compile(r"\d+")
 _YEAR = re.compile(r"\d{4}")
 _LETTER = re.compile(r"[^\W\d_]")
@@ -59,7 +60,7 @@ class Form(NamedTuple):
     @classmethod
     def of(cls, label: str, values: Sequence[str] = ()) -> Form:
         """Return the form of a line with this ``label`` and these ``values``."""
-        return cls(_number(label), tuple(map(_number, values or ("",))))
+        return cls(_number(label), tuple(map(_number, values)) or _NO_VALUES)
 
     def rows(self) -> Iterator[tuple[int, int]]:
         """Yield pairs of the label and each value."""
@@ -82,12 +83,10 @@ def _label_and_values(line: str, links: Sequence[Link] = ()) -> tuple[str, Itera
     """Return the label of a line, and its values, which are computed only if they are read."""
     if len(line) > LINE_CHARS:
         return None
-    targets: tuple[str, ...] = ()
-    if links:
-        for link in links:
-            shown = link.alias or link.target
-            line = line.replace(shown, _LINK, 1) if shown else line
-        targets = tuple(_words(link.target) for link in links[:LINE_VALUES])
+    for link in links:
+        shown = link.alias or link.target
+        line = line.replace(shown, _LINK, 1) if shown else line
+    targets = tuple([_words(link.target) for link in links[:LINE_VALUES]]) if links else ()
     text = fold_case(line).strip(_AROUND)
     separator = _SEPARATOR.search(text, 1, _LABEL_CHARS)
     label = text[: separator.start()].strip() if separator else ""
@@ -149,17 +148,18 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
     for chunk in chunks:
         if len(first) >= FIRST_LINES:
             break
-        first += (each for each in lines_with_links(chunk, links) if each[0])
+        first += [each for each in lines_with_links(chunk, links) if each[0]]
     last = [each for chunk in chunks[-1:] for each in lines_with_links(chunk, links) if each[0]]
     lines = [*first[:FIRST_LINES], *last[-LAST_LINES:]]
     parts = ([*sentences(*line)] for line in lines if SENTENCE.search(line[0]))
     several = (part for of_line in parts if len(of_line) > 1 for part in of_line)
-    lines += list(islice(several, FIRST_LINES))
+    lines += islice(several, FIRST_LINES)
     headings = (heading.shown for heading in note.headings[:NOTE_HEADINGS])
-    plain = {*names, *headings, *(line for line, links in lines if not links)}
+    plain = {*names, *headings, *[line for line, links in lines if not links]}
     forms = [property_form(name, value) for name, value in note.frontmatter.items()]
-    forms += [*map(form_of, plain), *(form_of(line, links) for line, links in lines if links)]
-    return {number for form in forms if form is not None for number in form.rows()}
+    forms += [form_of(line) for line in plain if len(line) <= LINE_CHARS]
+    forms += [form_of(line, links) for line, links in lines if links]
+    return {(form.label, value) for form in forms if form is not None for value in form.values}
 
 
 def _words(text: str) -> str:
