@@ -105,6 +105,37 @@ async def test_a_note_that_is_stored_meanwhile_does_not_end_the_work(
         opened.close()
 
 
+class Ahead(Recording):
+    """A worker that records how many texts it has received when vectors are stored."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.received = 0
+        self.seen: list[tuple[int, int]] = []
+
+    async def embed(self, texts: Any, **more: Any) -> Any:
+        self.received += len(texts)
+        return await super().embed(texts, **more)
+
+    async def apply(self, store: Path, collection: str, **more: Any) -> None:
+        await super().apply(store, collection, **more)
+        self.seen.append((len(self.stored), self.received))
+
+
+async def test_the_worker_has_the_next_text_while_vectors_are_stored(
+    vault: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embed, "BATCH_TEXTS", 1)
+    monkeypatch.setattr(embed, "STORE_SECONDS", 0.0)
+    root, worker = vault({f"{number}.md": f"# Note {number}\n" for number in range(4)}), Ahead()
+    opened = open_vault(VaultOptions("notes", root), tmp_path / "index", worker, find_model("hashing"))
+    try:
+        await index_vault(opened)
+    finally:
+        opened.close()
+    assert [each for each in worker.seen if 0 < each[0] < 4] == [(1, 2), (2, 3), (3, 4)]
+
+
 class Faltering(Recording):
     """A worker that embeds nothing at first."""
 
@@ -129,7 +160,7 @@ async def test_what_could_not_be_embedded_is_still_the_first(
     try:
         opened.indexer.load()
         opened.indexer.apply(opened.indexer.reconcile())
-        for _ in range(Faltering.failures):
+        while worker.failures:
             with pytest.raises(WorkerUnavailable):
                 await opened.embedding.step()
         while await opened.embedding.step():

@@ -28,7 +28,7 @@ from vaultseek.base.limits import (
     WORKER_BACKOFF_SECONDS,
 )
 from vaultseek.base.model import NOT_EMBEDDED, Problem, Reason, ReasonCode
-from vaultseek.core.indexing.embedding_queue import EmbeddingQueue
+from vaultseek.core.indexing.embedding_queue import EmbeddingQueue, SentBatch
 from vaultseek.core.indexing.status import EmbeddingRate
 from vaultseek.core.indexing.store_migration import StoreMigration, StoreRebuilds, store_folder
 from vaultseek.core.indexing.unembedded import EmbeddingSpec, Item, Position, Unembedded, try_refused_again
@@ -46,6 +46,9 @@ WAITING_TEXTS = 2048
 STORE_SECONDS = 1.0
 """Seconds for which computed vectors are collected before they are stored. Only stored vectors can be
 searched."""
+SENT_BATCHES = 2
+"""Maximum number of batches that the worker has at a time: the batch that it embeds, and the next one. While
+vectors are stored, the worker thus goes on."""
 
 LIST_SECONDS = 0.5
 """Maximum seconds that one call spends finding texts without a vector."""
@@ -395,20 +398,17 @@ class Embedding:
         new: dict[str, bytes] = {}
         known: dict[str, bytes] = {}
         end = time.monotonic() + STORE_SECONDS
-        while (not items or time.monotonic() < end) and (batch := self._queue.take(BATCH_TEXTS)):
-            keyed = [(self.unembedded.key(item), item) for item in batch]
-            # A cluster may have computed some vectors in the meantime.
-            known |= self._ledger.vectors.get([key for key, _ in keyed])
-            texts = {key: item.text.text for key, item in keyed if item.text is not None and key not in known}
+        while (not items or time.monotonic() < end) and (batch := self._next_sent()):
             try:
-                vectors = await self._embed(texts)
+                vectors = await batch.vectors
             except WorkerUnavailable:
                 if not items:
                     raise
                 self._queue.clear()
                 break  # keep what was computed; the next step will hit the problem again
             self.rate.add(len(vectors))
-            items += keyed
+            items += batch.items
+            known |= batch.known
             new |= vectors
         failpoint("vectors.computed")
         await self._in_writer(self._ledger.vectors.put, new)
@@ -416,12 +416,31 @@ class Embedding:
         known |= new
         return [replace(item, vector=known.get(key)) for key, item in items]
 
+    def _next_sent(self) -> SentBatch | None:
+        """Take the oldest batch that was sent to the worker, after sending the batch that follows it."""
+        sent = self._queue.sent
+        while len(sent) < SENT_BATCHES and (batch := self._queue.take(BATCH_TEXTS)):
+            items = [(self.unembedded.key(item), item) for item in batch]
+            # A cluster may have computed some vectors in the meantime.
+            known = self._ledger.vectors.get([key for key, _ in items])
+            texts = {key: item.text.text for key, item in items if item.text is not None and key not in known}
+            vectors = asyncio.create_task(self._embed(texts))
+            vectors.add_done_callback(_ignore_error)
+            sent.append(SentBatch(items, known, vectors))
+        return sent.popleft() if sent else None
+
     async def _embed(self, texts: Mapping[str, str]) -> dict[str, bytes]:
         if not texts:
             return {}
         matrix = await self._worker.embed(list(texts.values()), deadline=EMBED_SECONDS)
         rows = zip(texts, matrix, strict=True)
         return {key: row.tobytes() for key, row in rows if np.isfinite(row).all()}
+
+
+def _ignore_error(task: asyncio.Task[Any]) -> None:
+    """Keep asyncio from logging the error of a task that nobody awaits any more."""
+    if not task.cancelled():
+        task.exception()
 
 
 def _is_unit(vector: Vectors, dimension: int | None) -> bool:
