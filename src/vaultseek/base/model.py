@@ -247,8 +247,7 @@ class Callout:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A block of the body.
 
     Spans are in document order and do not overlap, with one exception: a ``list`` is followed by the

@@ -167,7 +167,9 @@ class _Body:
     def read(self) -> None:
         structure = read_blocks(self.lines)
         shift = self.offset - 1
-        self.spans = [Span(s.kind, s.start_line + shift, s.end_line + shift) for s in structure.spans]
+        self.spans = structure.spans
+        if shift:
+            self.spans = [Span(kind, start + shift, end + shift) for kind, start, end in structure.spans]
         for block in structure.blocks:
             reader = _READERS.get(block.kind)
             if reader is not None:

@@ -174,7 +174,8 @@ def _code(block: Block, lines: Sequence[str], labels: Labels) -> Placed:
         start = block.column
         if row > block.start:
             start = _quoted(line, block.quotes)
-            start += min(item, len(line) - start - len(line[start:].lstrip(" \t")))
+            if item:
+                start += min(item, len(line) - start - len(line[start:].lstrip(" \t")))
         if fence and row == block.start:
             start = fence.end()
         elif fence and row == block.end and not line[start:].strip().strip(fence[1][0]):
