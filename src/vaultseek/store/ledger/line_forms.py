@@ -62,10 +62,6 @@ class Form(NamedTuple):
         """Return the form of a line with this ``label`` and these ``values``."""
         return cls(_number(label), tuple(map(_number, values)) or _NO_VALUES)
 
-    def rows(self) -> Iterator[tuple[int, int]]:
-        """Yield pairs of the label and each value."""
-        return ((self.label, value) for value in self.values)
-
 
 def form_of(line: str, links: Sequence[Link] = ()) -> Form | None:
     """Return the form of a rendered line; None for prose, or if the line has no label. ``links`` are the
@@ -157,7 +153,7 @@ def stored_forms(note: Note, chunks: Sequence[Chunk], names: Iterable[str]) -> s
     headings = (heading.shown for heading in note.headings[:NOTE_HEADINGS])
     plain = {*names, *headings, *[line for line, links in lines if not links]}
     forms = [property_form(name, value) for name, value in note.frontmatter.items()]
-    forms += [form_of(line) for line in plain if len(line) <= LINE_CHARS]
+    forms += [*map(form_of, plain)]
     forms += [form_of(line, links) for line, links in lines if links]
     return {(form.label, value) for form in forms if form is not None for value in form.values}
 
