@@ -49,9 +49,8 @@ class EmbeddingQueue:
             self._revision = self._ledger.revision
         if not self._page:
             await self.look_ahead()
-            if not (
-                self._next_page or self.sent
-            ):  # nothing is being embedded, so every missing text is waiting
+            if not (self._next_page or self.sent):
+                # Nothing is being embedded now, so every missing text is waiting.
                 self._of_notes, numbers = await asyncio.to_thread(self._unembedded.order, ORDERED_TEXTS)
                 self._numbers = deque(numbers)
                 await self.look_ahead()
