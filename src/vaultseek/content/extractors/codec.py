@@ -39,7 +39,7 @@ def encode(note: Note) -> bytes:
     """Encode a note as JSON."""
     values = {field.name: getattr(note, field.name) for field in fields(note)}
     for name in _PARTS:
-        values[name] = [astuple(part) for part in values[name]]
+        values[name] = [part if isinstance(part, Span) else astuple(part) for part in values[name]]
     values["links"] = [astuple(link)[:_WRITTEN] for link in note.links]
     del values["placed_tags"]
     values["edits"] = list(note.edits.items())
