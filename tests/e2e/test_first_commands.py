@@ -56,7 +56,7 @@ def test_the_only_open_vault_answers_from_everywhere(daemon, folder: Path) -> No
 @pytest.mark.parametrize("wait", [["--wait"], []])
 def test_indexing_in_another_folder_says_that_it_is_not_watched(daemon, folder: Path, wait) -> None:
     other = write_files(folder.parent / "journal-2", {"Snails.md": "Snails ate it, too."})
-    remark = "indexed journal, because this folder is not in a vault; add it with `vaultseek vault add .`"
+    remark = 'indexed "journal", because this folder is not in a vault; add it with `vaultseek vault add .`'
     assert remark not in daemon.run("index", *wait, "--vault", str(folder), cwd=other).stdout
     assert remark in daemon.run("index", *wait, cwd=other).stdout
     assert remark not in daemon.run("index", *wait, cwd=folder).stdout

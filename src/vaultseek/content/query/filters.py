@@ -121,9 +121,8 @@ class Contains:
     def holds(self, passage: str, day_first: bool | None = None) -> bool:
         """True if a paragraph contains the words, with days and identifiers in any spelling."""
         words = _folded(self.text)
-        if words.isalpha() and contains(fold(passage), words, prefix=self.prefix):
-            return True  # a single word crosses no border
-        passage = _BORDER.sub(" \0 ", passage)
+        if not words.isalpha():  # a single word crosses no border
+            passage = _BORDER.sub(" \0 ", passage)
         folded = fold(passage)
         return contains(folded, words, prefix=self.prefix) or (
             not self.prefix

@@ -99,6 +99,9 @@ matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note that has another word with the stem of a query word, as a share of the lowest score
 among notes that have the word itself."""
+DERIVED_LOSS = 0.4
+"""Loss of a note that has only words derived from the query's words, as a share of its score, if other notes
+have the words themselves."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
 whose name begins with the query has twice this lead."""

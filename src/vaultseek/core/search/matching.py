@@ -44,8 +44,12 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     most = np.where(others, formula.OTHER_WORDS_CONFIDENCE, 1.0)
     notes.confidence = np.minimum(confidence, most)
     called, identified = exact | begun, notes_with_identifier(query, notes)
-    lacking = lacking_code(query, notes) & ~called
-    notes.doubtful = others | (_has_only_stop_words(query) & ~exact) | lacking
+    own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
+    derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
+    lacking = lacking_code(query, notes)
+    if query.retrieval.continued and not query.parsed.request.typing:
+        lacking |= True  # no note has the last word, only words that begin with it
+    notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):

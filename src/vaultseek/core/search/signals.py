@@ -30,6 +30,7 @@ from vaultseek.content.query.note_dates import property_when
 from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
+    DERIVED_LOSS,
     LEADING_NOTES,
     RECENCY_SHARE,
     Floats,
@@ -226,7 +227,8 @@ _ENGLISH_ENDINGS = (
 )  # fmt: skip
 """Endings of English words, with their replacements in the base form."""
 _ENGLISH_DERIVATIONS = (
-    "able", "al", "ation", "er", "ful", "ible", "ion", "ive", "less", "ly", "ment", "ness", "or",
+    "able", "al", "ance", "ation", "ence", "er", "ful", "ible", "ic", "ion", "ive", "less", "ly", "ment",
+    "ness", "or", "ous",
 )  # fmt: skip
 """Endings with which English derives words of nearly the same meaning."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
@@ -277,7 +279,8 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     ``name`` is how well the name matches the query (:func:`formula.name_share`); 1 for the whole query.
     ``named`` notes have the query as a name. ``exact`` notes come first: the notes with the query as file
     name or, if there are none, all named notes. ``begun`` notes also come first, sorted by their values,
-    highest first. ``own words`` and ``other words`` are the columns of :func:`compare_words`.
+    highest first. ``own words``, ``derived words`` and ``other words`` are the columns of
+    :func:`compare_words`.
     """
     asked = _query_words(query)
     shares = match_names(query, asked, notes)
@@ -293,13 +296,14 @@ def add_names(query: Evidence, called: Called, notes: Table) -> None:
     begun = [id for id in called.begun if id in candidates]
     places = {id: 1 - place / len(begun) for place, id in enumerate(begun)}
     exact = (are_files if are_files.any() else named) | notes.having(called.pinned)
-    own_words, other_words = compare_words(query, asked, notes)
+    own_words, derived_words, other_words = compare_words(query, asked, notes)
     notes.facts |= {
         "name": shares,
         "named": named.astype(np.float64),
         "exact": exact.astype(np.float64),
         "begun": np.array([places.get(id, 0.0) for id in notes.ids.tolist()]),
         "own words": own_words.astype(np.float64),
+        "derived words": derived_words,
         "other words": other_words,
     }
 
@@ -314,20 +318,23 @@ class NameParts(Signal):
 
 
 class OwnWords(Signal):
-    """Limit for notes that have another word with the stem of a query word: they stay below notes that have
-    the query's words themselves.
+    """Loss of notes that have another word with the stem of a query word. Notes with a derived word lose a
+    share of their score if other notes have the query's words themselves; notes with an unrelated word stay
+    below all notes that have the words or derived words.
     """
 
     figure = "bound"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
+        own, derived = notes.fact("own words") > 0, notes.fact("derived words")
         others, score = notes.fact("other words") > 0, notes.score
-        having = score[(notes.fact("own words") > 0) & (score > 0)]
-        if not others.any() or not len(having):
-            return np.zeros(len(notes))
+        loss = -DERIVED_LOSS * derived * float(own.any())
+        having = ((1 + loss) * score)[(own | (derived > 0)) & ~others & (score > 0)]
+        if not len(having):
+            return loss
         limit = BELOW_OWN_WORDS * having.min()
         above = others & (score > limit)
-        return np.where(above, limit / np.where(above, score, 1.0) - 1.0, 0.0)
+        return np.where(above, limit / np.where(above, score, 1.0) - 1.0, loss)
 
 
 class FirstByName(Signal):
@@ -379,36 +386,45 @@ def _have_all(query: Evidence, asked: QueryWords, notes: Table) -> Bools:
     return has_all | (query.keyword.places(notes.ids) < 0)
 
 
-def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tuple[Bools, Floats]:
+def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tuple[Bools, Floats, Floats]:
     """Compare the query's words with the words of the notes that match all of them by stem.
 
-    Returns two columns. The first is true for notes that have all the words themselves. The second is the
-    share of the query's words, weighted by idf, for which a note has only another word, such as *political*
-    for *polite*. A note may have a word in its names or its text. Both columns are empty if the vault has no
-    such words, and for a query that is unfinished or has more than ``PARTIAL_WORDS`` words.
+    Returns three columns. The first is true for notes that have all the words themselves. The others are the
+    shares of the query's words, weighted by idf, for which a note has only a derived word, such as
+    *installation* for *install*, and only an unrelated word, such as *political* for *polite*. A note may
+    have a word in its names or its text. All columns are empty if the vault has no such words, and for a
+    query that is unfinished or has more than ``PARTIAL_WORDS`` words.
     """
-    own_words, other_words = np.zeros(len(notes), np.bool_), np.zeros(len(notes))
-    if asked is None or query.parsed.is_unfinished or query.retrieval.continued:
-        return own_words, other_words
-    if len(asked.words) > PARTIAL_WORDS:
-        return own_words, other_words
+    own_words = np.zeros(len(notes), np.bool_)
+    derived_words, other_words = np.zeros((2, len(notes)))
+    is_finished = not (query.parsed.is_unfinished or query.retrieval.continued)
+    if asked is None or not is_finished or len(asked.words) > PARTIAL_WORDS:
+        return own_words, derived_words, other_words
     matching = np.logical_and.reduce([notes.words[term.word] for term in asked.words.values()])
     places = np.flatnonzero(matching).tolist()
+    families = asked.families(query.vault.keyword_index) if places else []
     patterns = {
-        language: asked.patterns(query.vault.keyword_index, language)
+        language: [pair for family in families if (pair := family.patterns(language)) is not None]
         for language in {notes.notes[place].language for place in places}
     }
     if not any(patterns.values()):
-        return own_words, other_words
+        return own_words, derived_words, other_words
     texts = query.vault.ledger.chunks.texts(notes.ids[places].tolist())
     for place in places:
         row = notes.notes[place]
-        written = " ".join((*row.names, *(passage.text for passage in texts[row.id]))).lower()
-        if not is_normalized("NFD", written):  # takes a hundredth of the time of folding
-            written = fold_accents(written)
-        missing = (share for pattern, share in patterns[row.language] if not pattern.search(written))
-        other_words[place] = sum(missing)
-    return matching & (other_words == 0), other_words
+        text = " ".join((*row.names, *(passage.text for passage in texts[row.id]))).lower()
+        for own, related, share in patterns[row.language]:
+            if not _is_in(own, text):
+                (derived_words if _is_in(related, text) else other_words)[place] += share
+    return matching & (derived_words + other_words == 0), derived_words, other_words
+
+
+def _is_in(pattern: re.Pattern[str], text: str) -> bool:
+    """True if the text in lower case matches as it is or, which takes longer, without its accents."""
+    found = pattern.search(text)
+    if found is None and not is_normalized("NFD", text):
+        found = pattern.search(fold_accents(text))
+    return found is not None
 
 
 def _query_words(query: Evidence) -> QueryWords | None:
@@ -475,25 +491,20 @@ class QueryWords:
         of_name = len(same) / (len(matched) + others)
         return NEARLY * name_share(weight / self.total, of_name)
 
-    def patterns(
-        self, index: KeywordLane | ScopedKeywordIndex, language: str
-    ) -> list[tuple[re.Pattern[str], float]]:
-        """Return a pattern for each query word that shares its stem with an unrelated word of the vault, and
-        the word's share of the query. The pattern matches the related words in folded text.
-        """
+    def families(self, index: KeywordLane | ScopedKeywordIndex) -> list[WordFamily]:
+        """Return the family of each query word that shares its stem with another word of the vault."""
         found = []
         for term in self.words.values():
             word = fold_accents(term.word.lower())
-            if term.fuzzy or not word.isalpha():
+            analyzed = (each.token_terms(word).terms for each in index.span_finder.analyzer.analyzers)
+            stems = {each.text for terms in analyzed for each in terms}.intersection(term.terms)
+            if term.fuzzy or not stems or not word.isalpha():
                 continue
-            beginning = word[: max(INITIALS, len(term.terms[0].partition("~")[0]) - 1)]
-            stems = {each for each in term.terms if each.startswith(beginning[:-1])}
-            written = index.words_of(stems, beginning)
-            related = {each for each in written if is_related(each, word, language)}
-            if len(related) < len(written):
+            beginning = max(INITIALS, min(len(each.partition("~")[0]) for each in stems) - 1)
+            written = index.words_of(stems, word[:beginning])
+            if not written <= {word}:
                 share = term.weight * term.idf / (self.total or 1.0)
-                other_spellings = {*term.terms} - stems
-                found.append((_pattern_of(frozenset((word, *related, *other_spellings))), share))
+                found.append(WordFamily(word, frozenset(term.terms) - stems, written, share))
         return found
 
     def _is_same(self, written: str, number: int, language: str) -> bool:
@@ -502,6 +513,26 @@ class QueryWords:
         """
         term = self.words[number]
         return term.fuzzy or is_form(fold_accents(written.lower()), fold_accents(term.word.lower()), language)
+
+
+class WordFamily(NamedTuple):
+    """The words of the vault that have the same stem as a query word, and the word's share of the query."""
+
+    word: str
+    other_spellings: frozenset[str]
+    written: frozenset[str]
+    share: float
+
+    def patterns(self, language: str) -> tuple[re.Pattern[str], re.Pattern[str], float] | None:
+        """Return two patterns for a text without accents: one for the word in all its forms and spellings,
+        one also for the words derived from it. Return None if all written words are forms of the word.
+        """
+        own = {each for each in self.written if is_form(each, self.word, language)}
+        if len(own) == len(self.written):
+            return None
+        own |= {self.word, *self.other_spellings}
+        related = own | {each for each in self.written if is_related(each, self.word, language)}
+        return _pattern_of(frozenset(own)), _pattern_of(frozenset(related)), self.share
 
 
 @lru_cache(maxsize=CACHED_NAMES)
@@ -527,17 +558,18 @@ def is_related(one: str, other: str, language: str) -> bool:
     """
     if is_form(one, other, language):
         return True
-    return language in ("en", "") and not _english_roots(one).isdisjoint(_english_roots(other))
+    pairs = ((one, other), (other, one)) if language in ("en", "") else ()
+    return any(not _english_bases(each).isdisjoint(_english_roots(derived)) for each, derived in pairs)
 
 
 @lru_cache(maxsize=CACHED_NAMES)
 def _english_roots(word: str) -> frozenset[str]:
-    """Return the word's base forms, and the words from which these may be derived."""
-    roots = set(_english_bases(word))
-    for base, ending in product(tuple(roots), _ENGLISH_DERIVATIONS):
+    """Return the words from which an English word may be derived."""
+    roots = set[str]()
+    for base, ending in product(_english_bases(word), _ENGLISH_DERIVATIONS):
         root = base.removesuffix(ending)
         if root != base and len(root) > BASE_CHARS:
-            roots |= {root, f"{root}e", f"{root[:-1]}y"} if root[-1] == "i" else {root, f"{root}e"}
+            roots |= {root, f"{root}e", f"{root}y", f"{root[:-1]}y"}  # create, economy, happy
     return frozenset(roots)
 
 

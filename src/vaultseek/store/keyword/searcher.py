@@ -170,7 +170,7 @@ class Searcher:
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
         edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
-        terms = tuple(dict.fromkeys((*longer, *edited)))
+        terms = tuple(each for each in dict.fromkeys((*longer, *edited)) if each not in all_stop_words())
         scores = self._terms.scores(terms)
         if not scores.df:
             return self._as_two_words(scored)

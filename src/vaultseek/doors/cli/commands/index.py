@@ -52,7 +52,7 @@ def index(invocation: Invocation, wait: bool, ray: str | None) -> int:
         lines.append(f"{name} {_REMEMBERED}")
     if invocation.is_outside(state.get("path") or state.get("vault_path")):
         lines.append(
-            f"indexed {name}, because this folder is not in a vault; add it with `vaultseek vault add .`"
+            f'indexed "{name}", because this folder is not in a vault; add it with `vaultseek vault add .`'
         )
     return print_result(state, invocation, *lines)
 
