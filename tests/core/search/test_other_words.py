@@ -110,6 +110,7 @@ def test_the_only_text_with_another_word_of_the_stem_is_not_certain(vault, tmp_p
         ("install", "The installation took an hour"), ("polite", "He nodded politely"),
         ("resume", "Her résumé was short"), ("configure", "Configuration of the router"),
         ("polite", "Their polite_tone helped"), ("rain barrel", "The rainbarrel leaks"),
+        ("polite", "---\ntone: polite\n---\nA letter"), ("polite", "---\ntags: [polite]\n---\nA letter"),
     ],
 )  # fmt: skip
 def test_a_derived_word_counts_as_the_word(vault, tmp_path, asked, written):

@@ -24,6 +24,7 @@ import numpy as np
 from vaultseek.base.text import fold, fold_accents
 from vaultseek.base.when import read_when
 from vaultseek.content.languages.stopwords import STOP_WORDS
+from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
 from vaultseek.content.query.note_dates import property_when
@@ -392,8 +393,8 @@ def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tu
     Returns three columns. The first is true for notes that have all the words themselves. The others are the
     shares of the query's words, weighted by idf, for which a note has only a derived word, such as
     *installation* for *install*, and only an unrelated word, such as *political* for *polite*. A note may
-    have a word in its names or its text. All columns are empty if the vault has no such words, and for a
-    query that is unfinished or has more than ``PARTIAL_WORDS`` words.
+    have a word in its names, tags, properties or text. All columns are empty if the vault has no such words,
+    and for a query that is unfinished or has more than ``PARTIAL_WORDS`` words.
     """
     own_words = np.zeros(len(notes), np.bool_)
     derived_words, other_words = np.zeros((2, len(notes)))
@@ -412,7 +413,8 @@ def compare_words(query: Evidence, asked: QueryWords | None, notes: Table) -> tu
     texts = query.vault.ledger.chunks.texts(notes.ids[places].tolist())
     for place in places:
         row = notes.notes[place]
-        text = " ".join((*row.names, *(passage.text for passage in texts[row.id]))).lower()
+        about = (row.path, *row.names, *row.tags, *(line.text for line in property_lines(row.properties)))
+        text = " ".join((*about, *(passage.text for passage in texts[row.id]))).lower()
         for own, related, share in patterns[row.language]:
             if not _is_in(own, text):
                 (derived_words if _is_in(related, text) else other_words)[place] += share
