@@ -133,3 +133,17 @@ def test_no_stop_word_replaces_a_missing_word(vault, tmp_path):
     with measured_here(vault(notes), tmp_path) as ask:
         results = ask("sand", SearchSettings(), mode="keyword")["results"]
     assert [each["path"] for each in results] == ["Longer.md"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "written"),
+    [
+        ("дом", "Мы шли между домами и говорили о погоде"),
+        ("trabajar", "Nosotros trabajábamos en el jardín de la casa con el perro"),
+    ],
+)
+def test_long_endings_of_other_languages_make_no_other_word(vault, tmp_path, asked, written):
+    notes = DAYS | {"Own.md": f"{written}.\n"}
+    with measured_here(vault(notes), tmp_path) as ask:
+        (result,) = ask(asked, SearchSettings(), mode="keyword")["results"]
+    assert result["certainty"] > 0.5

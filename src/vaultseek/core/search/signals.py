@@ -223,6 +223,8 @@ NEARLY = 0.999
 INITIALS = 2
 """Number of first letters that all forms of a word share."""
 CACHED_NAMES = 4096
+_ENGLISH = ("en", "")
+"""Languages of notes whose words have English endings; "" is unclear."""
 _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
@@ -527,10 +529,11 @@ class WordFamily(NamedTuple):
 
     def patterns(self, language: str) -> tuple[re.Pattern[str], re.Pattern[str], float] | None:
         """Return two patterns for a text without accents: one for the word in all its forms and spellings,
-        one also for the words derived from it. Return None if all written words are forms of the word.
+        one also for the words derived from it. Return None if all written words are forms of the word, and
+        for other languages than English, where words of one stem are mostly forms with longer endings.
         """
         own = {each for each in self.written if is_form(each, self.word, language)}
-        if len(own) == len(self.written):
+        if len(own) == len(self.written) or language not in _ENGLISH:
             return None
         own |= {self.word, *self.other_spellings}
         related = own | {each for each in self.written if is_related(each, self.word, language)}
@@ -548,7 +551,7 @@ def is_form(one: str, other: str, language: str) -> bool:
     """
     if one == other or not (one.isalpha() and other.isalpha()):
         return True
-    if language in ("en", ""):
+    if language in _ENGLISH:
         return not _english_bases(one).isdisjoint(_english_bases(other))
     longer, shorter = max(one, other, key=len), min(one, other, key=len)
     return shorter.startswith(longer[: len(longer) - FORM_CHARS])
@@ -560,7 +563,7 @@ def is_related(one: str, other: str, language: str) -> bool:
     """
     if is_form(one, other, language):
         return True
-    pairs = ((one, other), (other, one)) if language in ("en", "") else ()
+    pairs = ((one, other), (other, one)) if language in _ENGLISH else ()
     return any(not _english_bases(each).isdisjoint(_english_roots(derived)) for each, derived in pairs)
 
 
