@@ -34,7 +34,7 @@ _DEEP_HTML = re.compile(
 )
 _LONG_LINE = 2000
 _LONG_WORD = re.compile(r"[A-Za-z0-9][^\s|<>()\[\]]{200,}")
-"""Pattern for a word such as the data of a picture. It is no markup, unlike a long row of dashes."""
+"""Pattern for a long word that is not markup, such as the data of a picture."""
 _FOOTNOTE_ITEM = "01. "
 
 

@@ -47,8 +47,8 @@ STORE_SECONDS = 1.0
 """Seconds for which computed vectors are collected before they are stored. Only stored vectors can be
 searched."""
 SENT_BATCHES = 2
-"""Maximum number of batches that the worker has at a time: the batch that it embeds, and the next one. While
-vectors are stored, the worker thus goes on."""
+"""Maximum number of batches sent to the worker at a time: the batch that it is embedding and the next one, so
+that it keeps working while vectors are stored."""
 
 LIST_SECONDS = 0.5
 """Maximum seconds that one call spends finding texts without a vector."""

@@ -98,7 +98,7 @@ FIRST_NEIGHBOUR_SHARE = 0.05
 matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note that has another word with the stem of a query word, as a share of the lowest score
-among notes that have the word itself."""
+among notes that have the word itself or a word derived from it."""
 DERIVED_LOSS = 0.4
 """Loss of a note that has only words derived from the query's words, as a share of its score, if other notes
 have the words themselves."""
@@ -129,8 +129,8 @@ Both curves are fitted on the development sets, with questions from other sets a
 EXACT_NAME_CONFIDENCE = 0.95
 """Minimum confidence of a note whose title, alias or file name is the query."""
 OTHER_WORDS, OTHER_WORDS_CONFIDENCE = 0.5, 0.3
-"""Maximum confidence of a note that has other words with the same stems instead of the query's words, and the
-share of the query's words, weighted by idf, from which it applies."""
+"""Share of the query's words, weighted by idf, at which a note with other words of the same stems is in
+doubt, and the maximum confidence of such a note."""
 PREFIX_NAME_CONFIDENCE = 0.5
 """Minimum confidence of a note whose title, alias or file name begins with a query that is being typed."""
 NEAR_MEANING, NEAR_COVERAGE = 0.047, 0.55

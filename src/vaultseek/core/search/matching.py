@@ -48,7 +48,7 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
     lacking = lacking_code(query, notes)
     if query.retrieval.continued and not query.parsed.request.typing:
-        lacking |= True  # no note has the last word, only words that begin with it
+        lacking = np.ones_like(lacking)  # no note has the last word, only words that begin with it
     notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         having, missing = notes_with_code(query, notes)

@@ -224,7 +224,7 @@ INITIALS = 2
 """Number of first letters that all forms of a word share."""
 CACHED_NAMES = 4096
 _ENGLISH = ("en", "")
-"""Languages of notes whose words have English endings; "" is unclear."""
+"""Languages in which words have English endings; "" means that a note's language is unclear."""
 _ENGLISH_ENDINGS = (
     ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
 )  # fmt: skip
@@ -528,15 +528,19 @@ class WordFamily(NamedTuple):
     share: float
 
     def patterns(self, language: str) -> tuple[re.Pattern[str], re.Pattern[str], float] | None:
-        """Return two patterns for a text without accents: one for the word in all its forms and spellings,
-        one also for the words derived from it. Return None if all written words are forms of the word, and
-        for other languages than English, where words of one stem are mostly forms with longer endings.
+        """Return two patterns for a text without accents, and the word's share: one pattern for the word in
+        all its forms and spellings, one also for the words derived from it.
+
+        Return None if all written words are forms of the word. In languages other than English, words with
+        the same stem always count as forms, because most of them are, and their endings are long.
         """
+        if language not in _ENGLISH:
+            return None
         own = {each for each in self.written if is_form(each, self.word, language)}
-        if len(own) == len(self.written) or language not in _ENGLISH:
+        if len(own) == len(self.written):
             return None
         own |= {self.word, *self.other_spellings}
-        related = own | {each for each in self.written if is_related(each, self.word, language)}
+        related = own | {each for each in self.written if _is_derived(each, self.word)}
         return _pattern_of(frozenset(own)), _pattern_of(frozenset(related)), self.share
 
 
@@ -557,13 +561,9 @@ def is_form(one: str, other: str, language: str) -> bool:
     return shorter.startswith(longer[: len(longer) - FORM_CHARS])
 
 
-def is_related(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are forms of one word, or one is derived from the other:
-    *install* and *installation*.
-    """
-    if is_form(one, other, language):
-        return True
-    pairs = ((one, other), (other, one)) if language in _ENGLISH else ()
+def _is_derived(one: str, other: str) -> bool:
+    """True if one of two English words is derived from the other: *install* and *installation*."""
+    pairs = ((one, other), (other, one))
     return any(not _english_bases(each).isdisjoint(_english_roots(derived)) for each, derived in pairs)
 
 

@@ -216,14 +216,14 @@ class Searcher:
         form = word_form(word) or MARK + word
         for size in range(len(form), len(form.rstrip("0123456789")), -1):
             beginnings = (form[:size], form[1:size].replace("-", ""))
-            found = [
-                (each, term)
+            found = (
+                term
                 for each in beginnings
                 for term in self._seen(partial(self._terms.with_prefix, each), FUZZY_TERMS)
-            ]
-            if size == len(form):  # GT2RS, but not GT24, whose number is another one
-                found = [(each, term) for each, term in found if not term[len(each) :][:1].isdecimal()]
-            terms = tuple(dict.fromkeys(term for _, term in found))
+                # GT2RS is similar to GT2, but GT24 has a different number.
+                if size < len(form) or not term[len(each) :][:1].isdecimal()
+            )
+            terms = tuple(dict.fromkeys(found))
             scores = self._terms.scores(terms)
             if scores.df:
                 return scored._replace(
