@@ -108,7 +108,7 @@ class SearchSettings(Section):
     nothing_below: float = Field(default=0.04, ge=0.0, le=1.0)
     """Return no results if none of the top ten reaches this confidence; 0 turns this off."""
     anchor_boost: float = Field(default=1.5, ge=1.0, le=limits.WEIGHT)
-    """Factor for notes that contain an identifier from the query."""
+    """Factor for notes that contain an identifier or phrase from the query, or its only word."""
     times: bool = True
     """Prefer notes from the time named in a question, such as *last week*."""
     learn: bool = True

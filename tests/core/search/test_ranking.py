@@ -18,6 +18,7 @@ from vaultseek.core.search.formula import RECENCY_SHARE, Scale, recency_gain, sc
 from vaultseek.core.search.lanes import Fusion, Lane, Table
 from vaultseek.core.search.links import Neighbours, add_links
 from vaultseek.core.search.ranking import SIGNALS, Candidate, Ranking
+from vaultseek.core.search.retrieve import Retrieval
 from vaultseek.core.search.signals import DAY_SECONDS
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.ledger import NoteRow
@@ -116,6 +117,7 @@ def fuse(
         settings=SearchSettings(),
         keyword=object(),
         word_weights={"word": 1.0},
+        retrieval=Retrieval(),
         parsed=SimpleNamespace(profile=SimpleNamespace(anchors=anchors), time=None),
     )
     for signal in SIGNALS:

@@ -49,3 +49,21 @@ def test_the_notes_with_rare_words_come_first(opened, query):
 def test_the_only_note_with_the_word_comes_first_however_little_it_is_about_it(opened):
     results = asyncio.run(Searcher(opened).search(SearchRequest("kestrel", SearchSettings())))["results"]
     assert results[0]["path"] == "Birds.md"
+
+
+def test_capitals_do_not_change_the_answer_for_one_word(opened):
+    def answer(query: str) -> list[tuple[str, float, float]]:
+        found = asyncio.run(Searcher(opened).search(SearchRequest(query, SearchSettings())))["results"]
+        return [(result["path"], result["score"], result["certainty"]) for result in found]
+
+    assert answer("kestrel") == answer("Kestrel")
+
+
+def test_a_similar_word_gains_nothing_from_being_searched_for_in_place_of_the_only_word(opened):
+    def anchors(query: str) -> float:
+        request = SearchRequest(query, SearchSettings(), mode="keyword", explain=True)
+        results = asyncio.run(Searcher(opened).search(request))["results"]
+        assert [result["path"] for result in results] == ["Birds.md"]
+        return float(results[0]["arithmetic"]["anchors"])
+
+    assert anchors("kestrel") > anchors("kestrle") == 1

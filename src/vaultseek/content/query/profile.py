@@ -61,7 +61,7 @@ class Profile:
 
     ``words`` is the number of all words; in scripts without spaces, two characters count as a word.
     ``specificity`` is from 0 to 1. ``anchors`` are folded strings that boost the notes containing them:
-    identifiers, the ISO form of dates in words, quoted phrases and a lone capitalised name.
+    identifiers, the ISO form of dates in words, quoted phrases, and the word of a query of one word.
     ``pure_identifier`` is true for a query with only identifiers, for which embeddings do not help.
     """
 
@@ -190,7 +190,7 @@ def _is_identifier(written: str, text: str) -> bool:
 
 def _anchors(query: Query, names: tuple[str, ...]) -> tuple[str, ...]:
     words = query.rank_text.split()
-    lone = words if len(words) == 1 and words[0][:1].isupper() and fold(words[0]) not in STOP_WORDS else []
+    lone = words if len(words) == 1 and fold(words[0]) not in STOP_WORDS else []
     return tuple(dict.fromkeys(map(fold, (*names, *query.phrases, *lone))))
 
 

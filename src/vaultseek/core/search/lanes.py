@@ -426,7 +426,7 @@ def _is_fragment(retrieval: Retrieval) -> bool:
     keyword, semantic = retrieval.keyword, retrieval.unexpanded
     if keyword is None or semantic is None or not len(keyword):
         return False
-    if not retrieval.continued and any(term.df and not term.fuzzy for term in keyword.terms):
+    if not {term.word for term in keyword.terms} <= retrieval.missing_words:
         return False
     cosines = np.concatenate([semantic.passage_scores, semantic.note_scores])
     no_words = np.full(len(cosines), np.nan)

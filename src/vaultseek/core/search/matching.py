@@ -112,7 +112,7 @@ def notes_with_identifier(query: Evidence, notes: Table) -> tuple[Bools, Bools, 
     required = {each: _words_of(each, keyword.terms) for each in profile.identifiers}
     if not any(required.values()):
         return None
-    unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
+    unknown = query.retrieval.missing_words
     missing = tuple(each for each, words in required.items() if not words or words & unknown)
     whole, like = np.zeros((2, len(notes)), np.bool_)
     for identifier, words in required.items():
@@ -145,7 +145,7 @@ def notes_with_code(query: Evidence, notes: Table) -> tuple[Bools, tuple[str, ..
     having = np.zeros(len(notes), np.bool_)
     if keyword is None or profile.pure_identifier or query.parsed.request.typing:
         return having, ()
-    unknown = {term.word for term in keyword.terms if term.fuzzy or not term.df}
+    unknown = query.retrieval.missing_words
     required = {code: _words_of(code, keyword.terms) for code in filter(_is_code, profile.identifiers)}
     for words in required.values():
         if words and not words & unknown:

@@ -6,7 +6,7 @@ expansion, the query is embedded again, together with the nearest terms from the
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -50,6 +50,12 @@ class Retrieval:
     def answered(self) -> list[str]:
         """Names of the lanes that answered."""
         return [name for name in ("keyword", "semantic") if getattr(self, name) is not None]
+
+    @property
+    def missing_words(self) -> Set[str]:
+        """Words of the query, as indexed, that no note has; similar words were searched for instead."""
+        terms = () if self.keyword is None else self.keyword.terms
+        return {term.word for term in terms if self.continued or term.fuzzy or not term.df}
 
 
 def combine_lanes(keyword: Retrieval, semantic: Retrieval) -> Retrieval:

@@ -112,7 +112,8 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 
 class Anchors(Signal):
-    """Gain in proportion to the share of the query's identifiers and phrases that a note has."""
+    """Gain in proportion to the share of the query's identifiers and phrases that a note has, or of its only
+    word. Words searched for in place of missing ones do not count."""
 
     figure = "anchors"
 
@@ -120,7 +121,8 @@ class Anchors(Signal):
         return settings.anchor_boost - 1.0
 
     def values(self, query: Evidence, notes: Table) -> Floats:
-        anchors, words = query.parsed.profile.anchors, {fold(word): has for word, has in notes.words.items()}
+        anchors, missing = query.parsed.profile.anchors, query.retrieval.missing_words
+        words = {fold(word): has for word, has in notes.words.items() if word not in missing}
         none, counts = np.zeros(len(notes), np.bool_), np.zeros(len(notes))
         for anchor in anchors if words else ():
             parts = [words.get(part, none) for part in anchor.split()]
