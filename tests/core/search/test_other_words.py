@@ -128,6 +128,15 @@ def test_a_note_with_only_a_longer_word_is_not_certain(vault, tmp_path):
     assert (result["path"], result["certainty"] <= 0.5) == ("Longer.md", True)
 
 
+@pytest.mark.parametrize(
+    ("asked", "written", "most"), [("horse", "house", 0.5), ("moose", "mouse", 0.5), ("vest", "rest", 0.0)]
+)
+def test_a_note_with_only_a_similar_word_is_not_certain(vault, tmp_path, asked, written, most):
+    with measured_here(vault(DAYS | {"Other.md": f"The {written} was old.\n"}), tmp_path) as ask:
+        results = ask(asked, SearchSettings(), mode="keyword")["results"]
+    assert max((each["certainty"] for each in results), default=0.0) <= most
+
+
 def test_no_stop_word_replaces_a_missing_word(vault, tmp_path):
     notes = DAYS | {"Longer.md": "The sandy path.\n", "Other.md": "This and that and more.\n"}
     with measured_here(vault(notes), tmp_path) as ask:

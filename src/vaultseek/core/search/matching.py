@@ -46,9 +46,7 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     called, identified = exact | begun, notes_with_identifier(query, notes)
     own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
-    lacking = lacking_code(query, notes)
-    if query.retrieval.continued and not query.parsed.request.typing:
-        lacking = np.ones_like(lacking)  # no note has the last word, only words that begin with it
+    lacking = lacking_code(query, notes) | _by_substitutes(query, notes)
     notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         having, missing = notes_with_code(query, notes)
@@ -67,6 +65,15 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     notes.exact = whole if has_digits else near | called  # digits must match exactly
     notes.eligible = whole if whole.any() else like
     return bool(whole.any()), missing
+
+
+def _by_substitutes(query: Evidence, notes: Table) -> Bools:
+    """Return a mask of the notes that have only substitutes for the words of a finished query."""
+    having = np.zeros(len(notes), np.bool_)
+    if not query.parsed.request.typing and notes.words.keys() <= query.retrieval.missing_words:
+        for has in notes.words.values():
+            having |= has
+    return having
 
 
 def _has_only_stop_words(query: Evidence) -> bool:

@@ -38,8 +38,9 @@ FUZZY_WORDS = 8
 FUZZY_TERMS = 8
 """Maximum number of terms that replace a missing word because they begin with it. A separate limit of the
 same size applies to terms one edit away."""
-FUZZY_CHARS = 4
-"""Minimum length in characters of a word that similar words may replace."""
+FUZZY_CHARS, EDITED_CHARS = 4, 5
+"""Minimum length in characters of a word that words with the same beginning may replace, and of one that
+words one edit away may replace. Most words of four letters are one edit away from an unrelated word."""
 FUZZY_WEIGHT = 0.5
 """Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75
@@ -169,7 +170,9 @@ class Searcher:
         if _is_code(scored.term):
             return self._like_identifier(scored)
         longer = self._seen(partial(self._terms.with_prefix, scored.term.word), FUZZY_TERMS)
-        edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
+        edited: tuple[str, ...] = ()
+        if len(scored.term.word) >= EDITED_CHARS:
+            edited = self._seen(partial(self._terms.within_one_edit, scored.term.word), FUZZY_TERMS)
         terms = tuple(each for each in dict.fromkeys((*longer, *edited)) if each not in all_stop_words())
         scores = self._terms.scores(terms)
         if not scores.df:
