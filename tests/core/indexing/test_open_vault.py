@@ -223,6 +223,32 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
     assert len((await vault.spaces.ask("copper", 10, None)).passage_numbers)
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "semantic"])
+async def test_a_search_waits_while_the_vectors_are_being_opened(opened, mode):
+    worker, may_answer = WorkerHere(), asyncio.Event()
+    first = opened(worker)
+    await index(first)
+    first.close()
+    version = worker.version
+
+    async def late(*arguments: Any) -> str | None:
+        await may_answer.wait()
+        return await version(*arguments)
+
+    worker.version = late  # type: ignore[method-assign]
+    again = opened(worker)
+    await again.in_writer(again.indexer.load)
+    opening = asyncio.create_task(again.embedding.step())
+    await asyncio.sleep(0)
+    search = asyncio.create_task(Searcher(again).run(SearchRequest("copper", SearchSettings(), mode=mode)))
+    await asyncio.sleep(0)
+    may_answer.set()
+    trace = await search
+    await opening
+    assert "semantic" in trace.query.retrieval.answered
+    assert trace.partial == {}
+
+
 async def test_a_keyword_index_that_could_not_be_filled_is_said_to_be_incomplete(opened, monkeypatch):
     vault = opened()
     await index(vault)

@@ -86,6 +86,8 @@ class Embedding:
         """True if the store may still contain vectors of chunks and notes that were removed from the
         ledger."""
         self.ready = False
+        self.opening = asyncio.Lock()
+        """Lock that is held while the store is being opened."""
         self._ledger = ledger
         self._worker = worker
         self._in_writer = in_writer
@@ -104,9 +106,7 @@ class Embedding:
         Raises WorkerUnavailable. A damaged store is discarded and rebuilt by the following steps.
         """
         try:
-            # The ledger has no store name if the engine turned out to be a different one.
-            if not self.ready or not self._space.store():
-                await self._open_store()
+            await self.open()
             if not self._refused_tried:
                 await self._in_writer(try_refused_again, self._ledger)
                 self._refused_tried = True
@@ -151,8 +151,10 @@ class Embedding:
 
         For a read-only ledger, wait until another process has created the store.
         """
-        if not self.ready or not self._space.store():
-            await self._open_store()
+        async with self.opening:
+            # The ledger has no store name if the engine turned out to be a different one.
+            if not self.ready or not self._space.store():
+                await self._open_store()
 
     async def copy(self) -> None:
         """Store the vectors that the ledger already has, without embedding any.

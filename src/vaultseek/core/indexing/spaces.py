@@ -150,10 +150,15 @@ class EmbeddingSpaces:
         return Reason("not_embedded", "no passage is embedded yet")
 
     async def wait_until_loaded(self) -> None:
-        """Wait while the model is being loaded, for at most as long as a search would wait."""
+        """Wait while the model is being loaded and the vectors are being opened, each for at most as long as
+        a search would wait."""
         if self._worker.state.status == "starting":
             with suppress(WorkerUnavailable):
                 await self._worker.ready(self._patience.loading_seconds)
+        if not self._embedding.ready:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._patience.loading_seconds), self._embedding.opening:
+                    pass
 
     async def ask(self, text: str, k: int, allowed: NoteIds | None) -> SemanticAnswer:
         """Return the passages and notes nearest to ``text``. If ``allowed`` is given, only notes with these
