@@ -231,9 +231,23 @@ def test_the_language_of_the_vault_chooses_its_model(share, automatic, main, sec
     choice = VaultModels(find_model("hashing"), find_model("hashing-32"), True, automatic=automatic)
     models = choice.of_vault(share)
     assert (models.main.name, models.second.name if models.second else None) == (main, second)
-    of_notes = f"{'' if second is None else 'only '}{share:.0%} of the notes are not in English"
+    shares = f"{share:.0%} of the notes are not", f"{1 - share:.0%} of the notes are"
+    of_notes = f"{shares[second is not None]} in English"
     assert models.why == (f"chosen because {of_notes}" if automatic else "")
     assert choose_models("hashing").of_vault(share).why == "set as model.name"
+
+
+@pytest.mark.parametrize(
+    ("share", "why"),
+    [
+        (0.1, "the only one installed"),
+        (0.75, "the only one installed, although 75% of the notes are not in English; add the extra"),
+    ],
+)
+def test_a_vault_in_another_language_without_a_model_for_it_says_so(share, why):
+    missing = Reason("unread_language", "add the extra")
+    choice = VaultModels(find_model("hashing"), None, True, missing, "the only one installed", automatic=True)
+    assert choice.of_vault(share).why == why
 
 
 def test_vectors_of_both_spaces_are_unit_vectors(world):

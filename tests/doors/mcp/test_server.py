@@ -80,7 +80,7 @@ async def test_partial_lanes_and_pending_texts_are_reported(structured):
     async with client(ask, structured=structured) as agent:
         answer = await agent.call_tool("search", {"query": "pump"})
     assert "[partial: search by meaning was left out: it crashed]" in text_of(answer)
-    assert "[partial: search by meaning is not complete yet: 12 passages left]" in text_of(answer)
+    assert "[partial: search by meaning is not complete yet: 12 vectors left]" in text_of(answer)
     if structured:
         assert answer.structured_content["partial"][0]["lane"] == "semantic"
         assert answer.structured_content["pending"] == 12

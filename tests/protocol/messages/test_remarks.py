@@ -62,13 +62,13 @@ def test_a_note_that_has_no_vector_for_the_querys_language_yet_is_not_denied():
 
 def test_what_meaning_waits_for_is_one_remark():
     assert remarks(FOUND, partial=[LOADING], index={"notes": 3, "pending": 1}) == [
-        ("waiting", "search by meaning is not ready yet: 1 passage left")
+        ("waiting", "search by meaning is not ready yet: 1 vector left")
     ]
     index = {"notes": 3, "pending": 9, "state": "ready", "reason": "passages cannot be embedded: no room"}
     assert remarks(FOUND, index=index) == [
         (
             "waiting",
-            "search by meaning is not complete yet: 9 passages left (passages cannot be embedded: no room)",
+            "search by meaning is not complete yet: 9 vectors left (passages cannot be embedded: no room)",
         )
     ]
 

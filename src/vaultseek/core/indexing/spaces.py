@@ -44,8 +44,8 @@ the lag.
 Above this limit, notes are compared only by their own vectors; otherwise a note whose passages have no
 vectors would come last.
 """
-_EMBEDDING = Reason("being_built", "many passages are not embedded yet; they are found by word only")
-_NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet; they are found by word only")
+_EMBEDDING = Reason("being_built", "many passages are not embedded yet")
+_NOTES_EMBEDDING = Reason("not_embedded", "many notes are not embedded yet")
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,8 +134,8 @@ def _models(models: JSON) -> list[str]:
 
 def _lanes(vault: JSON, terminal: Terminal) -> Iterator[str]:
     states = []
-    chunks, embedded = int(vault.get("chunks") or 0), int(vault.get("embedded") or 0)
-    partly = f" ({100 * embedded // chunks} % of the passages embedded)" if embedded < chunks else ""
+    is_partial = int(vault.get("embedded") or 0) < int(vault.get("chunks") or 0)
+    partly = " (not all passages yet)" if is_partial else ""
     for name, lane in (vault.get("lanes") or {}).items():
         up = bool(lane.get("up"))
         reason = f" ({clean(with_command(lane['reason'], lane.get('advice')))})" if lane.get("reason") else ""

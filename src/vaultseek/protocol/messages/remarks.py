@@ -79,7 +79,7 @@ def _on_parts(answer: JSON, found: bool) -> Iterator[JSON]:
     is_coming = any(map(_is_coming, lanes))
     if (pending and answer.get("mode") != "keyword") or is_coming:
         reasons = {index.get("reason") for index in indexes if index.get("state") == "ready"} - {None}
-        left = f": {count(pending, 'passage')} left" if pending else ""
+        left = f": {count(pending, 'vector')} left" if pending else ""
         why = f" ({'; '.join(sorted(reasons))})" if pending and reasons else ""
         text = "search by meaning is not ready yet" if is_coming else "search by meaning is not complete yet"
         yield _remark("waiting", f"{text}{left}{why}")

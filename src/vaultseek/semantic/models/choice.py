@@ -53,10 +53,15 @@ class VaultModels:
         """Choose the models for a vault by the share, in [0, 1], of its notes that are not in English."""
         if not self.automatic:
             return self
-        share = f"{foreign_share:.0%} of the notes are not in English"
-        if self.second is not None and foreign_share > MIXED_SHARE:
-            return VaultModels(self.second, why=f"chosen because {share}")
-        return replace(self, why=f"chosen because only {share}", automatic=False)
+        foreign = f"{foreign_share:.0%} of the notes are not in English"
+        english = f"{1 - foreign_share:.0%} of the notes are in English"
+        if self.second is not None:
+            if foreign_share > MIXED_SHARE:
+                return VaultModels(self.second, why=f"chosen because {foreign}")
+            return replace(self, why=f"chosen because {english}", automatic=False)
+        advice = f"; {self.missing.text}" if self.missing else ""
+        why = f"{self.why}, although {foreign}{advice}" if foreign_share > MIXED_SHARE else self.why
+        return replace(self, why=why, automatic=False)
 
 
 def choose_models(name: str, other_languages: str = AUTO, service: Service | None = None) -> VaultModels:
@@ -76,7 +81,7 @@ def choose_models(name: str, other_languages: str = AUTO, service: Service | Non
     other = _find(MULTILINGUAL.name if other_languages == AUTO else other_languages)
     if other.fault is not None:
         missing = _NOT_INSTALLED if other_languages == AUTO else other.fault
-        return VaultModels(main, only_english=only_english, missing=missing, why=why)
+        return VaultModels(main, None, only_english, missing, why, automatic)
     if automatic and main.fault is not None:
         return VaultModels(_readable(other), why=why)
     return VaultModels(main, other, only_english, why=why, automatic=automatic)

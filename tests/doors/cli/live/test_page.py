@@ -47,7 +47,7 @@ def test_the_line_below_the_list_has_figures_and_remarks():
 def test_remarks_are_never_cut(columns):
     parts = [
         ("figures", "107 notes · 51 ms"),
-        ("warning", "search by meaning is not ready yet: 887 passages left"),
+        ("warning", "search by meaning is not ready yet: 887 vectors left"),
     ]
     rows = ["".join(text for _, text in row) for row in status_rows(parts, columns)]
     assert all(width_of(row) <= columns for row in rows)

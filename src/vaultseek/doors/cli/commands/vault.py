@@ -62,6 +62,8 @@ def add(
     exclude: tuple[str, ...],
 ) -> int:
     """Index and watch the notes in DIR from now on."""
+    if not folder:
+        raise click.UsageError("DIR is empty")
     path = os.path.abspath(os.path.expanduser(folder))
     params: JSON = {"path": path, "exclude": list(exclude)}
     params |= {key: value for key, value in (("name", name), ("language", language)) if value is not None}
