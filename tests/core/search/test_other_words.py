@@ -137,6 +137,16 @@ def test_a_note_with_only_a_similar_word_is_not_certain(vault, tmp_path, asked, 
     assert max((each["certainty"] for each in results), default=0.0) <= most
 
 
+@pytest.mark.parametrize("query", ["plum jam without sugar", "plum jam not sugar"])
+def test_nothing_is_certain_if_a_word_seems_to_exclude_another_one(vault, tmp_path, query):
+    with measured_here(vault(DAYS | {"Jam.md": "Plum jam with sugar.\n"}), tmp_path) as ask:
+        asked, plain = (
+            ask(each, SearchSettings(), mode="keyword")["results"][0] for each in (query, "plum jam sugar")
+        )
+    assert (asked["path"], plain["path"]) == ("Jam.md", "Jam.md")
+    assert asked["certainty"] <= 0.5 < plain["certainty"]
+
+
 def test_no_stop_word_replaces_a_missing_word(vault, tmp_path):
     notes = DAYS | {"Longer.md": "The sandy path.\n", "Other.md": "This and that and more.\n"}
     with measured_here(vault(notes), tmp_path) as ask:

@@ -48,7 +48,8 @@ class Query:
     filter also requires. ``notes`` are sentences about repairs and about operators read as words.
     ``doubtful`` terms may turn out to be words: ``[name]`` and ``.csv`` are conditions only if the vault has
     that property or extension; ``-xzf`` in ``tar -xzf``, only if no note contains ``tar -xzf``.
-    ``reads_time`` is False after ``when:any``.
+    ``reads_time`` is False after ``when:any``. ``negated`` is true if a word seems to exclude another one,
+    as *without* does; the search cannot follow it.
     """
 
     text: str
@@ -58,6 +59,7 @@ class Query:
     notes: tuple[str, ...] = ()
     doubtful: tuple[tuple[str, Filter], ...] = ()
     reads_time: bool = True
+    negated: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -98,14 +100,16 @@ def parse_query(
     if (count := _count(condition)) > limits.QUERY_TERMS:
         raise BadQuery(f"the query has {count} conditions; use at most {limits.QUERY_TERMS}")
     required = list(required_leaves(tree))
+    negations = [*_negations([leaf.text for leaf in required if isinstance(leaf, Word)])]
     return Query(
         text=text,
         rank_text=" ".join(_rank_words(required)),
         filter=condition,
         phrases=tuple(dict.fromkeys(leaf.text for leaf in required if isinstance(leaf, Phrase))),
-        notes=(*notes, *_negations([leaf.text for leaf in required if isinstance(leaf, Word)])),
+        notes=(*notes, *negations),
         doubtful=doubtful,
         reads_time=reads_time,
+        negated=bool(negations),
     )
 
 

@@ -46,7 +46,7 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     called, identified = exact | begun, notes_with_identifier(query, notes)
     own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
-    lacking = lacking_code(query, notes) | _by_substitutes(query, notes)
+    lacking = lacking_code(query, notes) | _by_substitutes(query, notes) | query.parsed.query.negated
     notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         having, missing = notes_with_code(query, notes)

@@ -36,8 +36,7 @@ INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
 """Coefficients of the logistic function for the certainty, fitted by ``scripts/fit_certainty.py`` on the
 development halves of the judged sets."""
 DOUBTFUL_CERTAINTY = 0.5
-"""Maximum certainty of a note that has only a different word with the same stem as a query word, or only stop
-words from the query."""
+"""Maximum certainty of a note that `judge` calls doubtful, such as one with only a similar word."""
 WEAK_CERTAINTY = 0.25
 """Maximum certainty of all results if nothing matches exactly."""
 _LEAST_CONFIDENCE = 0.001
