@@ -2,11 +2,11 @@
 
     python scripts/fit_certainty.py [--cache DIR] [--vaults DIR] [--foreign SET]... SET...
 
-Certainty is a logistic curve over two figures of each result (``core/search/selection.py``). It is fitted on
-the development SETs, each with the same weight. The first table uses, for each vault, a curve fitted without
-that vault. The table for the sets that are for testing only (``held-out``) uses the curve fitted on all
-development sets. Ten questions of each ``--foreign`` set are also asked in every vault; no note answers them,
-and together they have a tenth of the weight of the vault's own questions. SETs are as for
+Certainty is a logistic curve over three figures of each result (``core/search/selection.py``). It is fitted
+on the development SETs, each vault with the same weight. The first table uses, for each vault, a curve fitted
+without that vault. The table for the sets that are for testing only (``held-out``) uses the curve fitted on
+all development sets. Ten questions of each ``--foreign`` set are also asked in every vault; no note answers
+them, and together they have a tenth of the weight of the vault's own questions. SETs are as for
 ``bench_quality.py``.
 """
 
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from bench_quality import DATED, arguments_for_sets, foreign_questions, is_held_out, mixed_ages, vault_of
+from bench_quality import arguments_for_sets, foreign_questions, is_held_out, mixed_ages, vault_of
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
@@ -44,13 +44,14 @@ BINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0)
 
 
 class Answer(NamedTuple):
-    """The first results of a question: logit of the confidence and lead of each, and which are right."""
+    """The first results of a question: the inputs of each result's certainty, which results are right, and
+    the maximum certainty of each."""
 
     vault: str
     foreign: bool
-    weak: bool
     features: NDArray[np.float64]
     right: NDArray[np.bool_]
+    most: NDArray[np.float64]
 
 
 async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
@@ -78,38 +79,38 @@ async def answers(folder: Path, arguments: argparse.Namespace) -> list[Answer]:
 
 
 def _answer(vault: str, query: JudgedQuery, trace: Trace) -> Answer:
-    scores = [each.score for each in trace.results]
-    features = certainty.features(scores, [each.confidence for each in trace.results])
-    right = [query.grades.get(each.note, 0) > 0 for each in trace.results]
-    return Answer(vault, not any(query.grades.values()), trace.weak, features, np.array(right))
+    features = certainty.features_of(trace.results, trace.ranking)
+    right = np.array([query.grades.get(each.note, 0) > 0 for each in trace.results])
+    doubtful = trace.ranking.notes.doubtful[[each.row for each in trace.results]]
+    most = np.full(len(right), certainty.WEAK_CERTAINTY if trace.weak else 1.0)
+    most[doubtful] = min(most[0], certainty.DOUBTFUL_CERTAINTY)
+    return Answer(vault, not any(query.grades.values()), features, right, most)
 
 
 Curve = NDArray[np.float64]
 
 
-def fit(sets: Sequence[Sequence[Answer]]) -> Curve:
-    """Return intercept and slopes of the most likely logistic curve."""
-    weights, rows, right = [], [], []
-    for found in sets:
-        counts = Counter(answer.foreign for answer in found)
-        for answer in found:
-            weight = (FOREIGN_WEIGHT if answer.foreign else 1.0) / counts[answer.foreign]
-            weights += [weight] * len(answer.right)
-            rows.append(answer.features)
-            right.append(answer.right)
-    x, y, w = np.vstack(rows), np.concatenate(right), np.array(weights)
+def fit(answers: Sequence[Answer]) -> Curve:
+    """Return intercept and slopes of the most likely logistic curve. All vaults have the same weight."""
+    counts = Counter((answer.vault, answer.foreign) for answer in answers)
+    weights: list[float] = []
+    for answer in answers:
+        weight = (FOREIGN_WEIGHT if answer.foreign else 1.0) / counts[answer.vault, answer.foreign]
+        weights += [weight] * len(answer.right)
+    x = np.vstack([answer.features for answer in answers])
+    y, w = np.concatenate([answer.right for answer in answers]), np.array(weights)
 
     def loss(curve: Curve) -> float:
         z = curve[0] + x @ curve[1:]
         return float(w @ (np.logaddexp(0, z) - y * z))
 
-    return np.asarray(minimize(loss, np.zeros(3)).x)
+    return np.asarray(minimize(loss, np.zeros(1 + x.shape[1])).x)
 
 
 def predicted(answer: Answer, curve: Curve) -> NDArray[np.float64]:
     """Return the certainties of an answer's results according to ``curve``."""
     values = 1 / (1 + np.exp(-(curve[0] + answer.features @ curve[1:])))
-    return np.minimum.accumulate(np.minimum(values, certainty.WEAK_CERTAINTY if answer.weak else 1.0))
+    return np.minimum.accumulate(np.minimum(values, answer.most))
 
 
 def table(title: str, pairs: Sequence[tuple[Answer, NDArray[np.float64]]]) -> Iterator[str]:
@@ -147,14 +148,13 @@ def main() -> None:
     parser.add_argument("--foreign", action="append", default=[], type=Path)
     arguments = parser.parse_args()
     found = {folder: asyncio.run(answers(folder, arguments)) for folder in arguments.sets}
-    developed = {folder: each for folder, each in found.items() if not is_held_out(folder)}
-    curve = fit([*developed.values()])
-    print("intercept, slopes of confidence and lead:", curve.round(2), end="\n\n")
+    developed = [answer for folder, each in found.items() if not is_held_out(folder) for answer in each]
+    curve = fit(developed)
+    print("intercept, slopes of confidence, lead and coverage:", curve.round(2), end="\n\n")
     left_out: list[tuple[Answer, NDArray[np.float64]]] = []
-    for folder, each in developed.items():
-        vault = folder.name.removesuffix(DATED)
-        others = fit([other for at, other in developed.items() if at.name.removesuffix(DATED) != vault])
-        left_out += [(answer, predicted(answer, others)) for answer in each]
+    for vault in dict.fromkeys(answer.vault for answer in developed):
+        others = fit([answer for answer in developed if answer.vault != vault])
+        left_out += [(answer, predicted(answer, others)) for answer in developed if answer.vault == vault]
     print("\n".join(table("development, without the vault", left_out)), end="\n\n")
     held = [answer for folder, each in found.items() if is_held_out(folder) for answer in each]
     if held:

@@ -2,11 +2,13 @@
 right."""
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,18 +18,18 @@ from vaultseek.base.model import less_certain
 from vaultseek.core.search import selection as certainty
 from vaultseek.core.search.pipeline import Searcher
 from vaultseek.core.search.request import SearchRequest
-from vaultseek.core.search.selection import certainties
+from vaultseek.core.search.selection import certainties, features
 from vaultseek.settings.search import SearchSettings
 
 SAMPLE = Path(__file__).parents[2] / "data" / "vault"
 shares = st.floats(0, 1, allow_nan=False)
-notes = st.lists(st.tuples(shares, shares), min_size=1, max_size=30)
+notes = st.lists(st.tuples(shares, shares, shares | st.just(math.nan)), min_size=1, max_size=30)
 
 
 @given(notes, st.booleans())
 def test_certainty_falls_and_a_weak_answer_has_little(pairs, weak):
-    scores, confidences = zip(*pairs, strict=True)
-    values = certainties(sorted(scores, reverse=True), confidences, weak=weak)
+    scores, confidences, coverages = zip(*pairs, strict=True)
+    values = certainties(features(sorted(scores, reverse=True), confidences, coverages), weak=weak)
     assert len(values) == len(pairs)
     assert all(0 <= right <= left <= 1 for left, right in pairwise(values))
     assert max(values) <= (certainty.WEAK_CERTAINTY if weak else 1)
@@ -36,21 +38,24 @@ def test_certainty_falls_and_a_weak_answer_has_little(pairs, weak):
 
 @given(notes, st.integers(10, 30))
 def test_what_stands_further_down_changes_nothing_above_it(pairs, length):
-    scores, confidences = zip(*pairs, strict=True)
-    scores = sorted(scores, reverse=True)
-    whole = certainties(scores, confidences, weak=False)
-    assert certainties(scores[:length], confidences[:length], weak=False) == whole[:length]
+    columns = [np.array(column) for column in zip(*pairs, strict=True)]
+    columns[0] = np.sort(columns[0])[::-1]
+    whole = certainties(features(*columns), weak=False)
+    assert certainties(features(*(column[:length] for column in columns)), weak=False) == whole[:length]
 
 
 def test_what_stands_out_is_more_certain_and_so_is_what_is_near():
-    def first(confidence, *others):
-        return certainties([1.0, *others], [confidence] * (1 + len(others)), weak=False)[0]
+    def first(confidence, *others, coverage=0.0):
+        notes = 1 + len(others)
+        columns = features([1.0, *others], [confidence] * notes, [coverage] * notes)
+        return certainties(columns, weak=False)[0]
 
     crowd, alone = [0.9] * 9, [0.2] * 9
     assert first(0.1, *crowd) < first(0.1, *alone) < first(0.9, *alone)
     assert first(0.9) > 0.95
+    assert first(0.5, *alone, coverage=0.7) < first(0.5, *alone), "confidence from words alone is worth less"
     # A relevant note found by meaning alone has little confidence, and looks relevant.
-    assert first(0.1, *[0.3] * 9) > 0.9
+    assert first(0.1, *[0.3] * 9) > 0.8
 
 
 def test_the_less_certain_ones_are_at_the_end_and_the_first_never_is():

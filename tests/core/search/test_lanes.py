@@ -242,7 +242,7 @@ def test_confidence_takes_the_best_cosine_and_the_coverage():
     answer = by_meaning({1: [0.2, 0.7]}, {1: 0.5, 2: 0.6})
     cosines, coverages = np.array([0.7, 0.6, np.nan, np.nan]), np.array([np.nan, np.nan, 0.8, np.nan])
     expected = formula.confidence(cosines, coverages)
-    judged, _ = nearness(np.array([1, 2, 3, 4]), by_word(hit(3, 1.0, coverage=0.8)), answer)
+    judged, *_ = nearness(np.array([1, 2, 3, 4]), by_word(hit(3, 1.0, coverage=0.8)), answer)
     assert judged == pytest.approx(expected)
     assert expected[3] == 0.0
 

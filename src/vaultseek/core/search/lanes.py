@@ -211,11 +211,11 @@ class Table:
 
     ``parts`` are the contributions of the lanes, and ``gain`` is their sum. ``score`` begins as ``gain``.
     ``figures`` are the factors and addends that the signals applied to the score, under their names in the
-    answer. ``facts`` are the inputs of the signals. ``confidence`` (from 0 to 1), ``exact``, ``eligible`` and
-    ``doubtful`` judge each note by itself. They are set by ``matching.py``; before that, every note matches.
-    ``words`` maps each word of the query, as indexed, to the notes that have it. ``via`` maps a note to the
-    note with the strongest link to it, and ``links`` maps a note's id to its links with the best notes: a
-    dict from the best note's id to the strength of the link.
+    answer. ``facts`` are the inputs of the signals. ``coverage`` and ``confidence`` (from 0 to 1), ``exact``,
+    ``eligible`` and ``doubtful`` judge each note by itself. They are set by ``matching.py``; before that,
+    every note matches. ``words`` maps each word of the query, as indexed, to the notes that have it. ``via``
+    maps a note to the note with the strongest link to it, and ``links`` maps a note's id to its links with
+    the best notes: a dict from the best note's id to the strength of the link.
     """
 
     ids: Ints
@@ -230,6 +230,7 @@ class Table:
     links: Mapping[int, Mapping[int, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.coverage: Floats = np.full(len(self.ids), np.nan)
         self.confidence: Floats = np.ones(len(self.ids))
         self.exact: Bools = np.ones(len(self.ids), np.bool_)
         self.eligible: Bools = self.exact

@@ -36,7 +36,7 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     match. Returns two values. The first is True if notes have identifiers from the query, False if notes have
     only similar identifiers, and None otherwise. The second lists the identifiers that no note has.
     """
-    confidence, near = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
+    confidence, near, notes.coverage = nearness(notes.ids, query.keyword, query.retrieval.unexpanded)
     exact, begun = notes.fact("exact") > 0, notes.fact("begun") > 0
     confidence = np.maximum(confidence, np.where(begun, formula.PREFIX_NAME_CONFIDENCE, 0.0))
     confidence = np.maximum(confidence, np.where(exact, formula.EXACT_NAME_CONFIDENCE, 0.0))
@@ -86,8 +86,10 @@ def _has_only_stop_words(query: Evidence) -> bool:
 
 def nearness(
     ids: Ints, keyword: KeywordAnswer | None, semantic: SemanticAnswer | None
-) -> tuple[Floats, Bools]:
-    """Return the confidence of each note, and whether each note is near the query in meaning or words."""
+) -> tuple[Floats, Bools, Floats]:
+    """Return the confidence of each note, whether it is near the query in meaning or words, and its coverage:
+    the share of the query's words that it contains, weighted by idf. The coverage is NaN without any words.
+    """
     of_words, of_meaning = np.full(len(ids), np.nan), np.full(len(ids), np.nan)
     of_model: tuple[tuple[float, float], float] | tuple[()] = ()
     if keyword is not None and len(keyword):
@@ -97,9 +99,8 @@ def nearness(
         both = np.concatenate([semantic.passage_notes, semantic.note_ids])
         best = best_of_each(both, np.concatenate([semantic.passage_scores, semantic.note_scores]))
         of_meaning = np.maximum(values_of(ids, *best, np.nan), 0.0)
-    return formula.confidence(of_meaning, of_words, *of_model), formula.is_near(
-        of_meaning, of_words, *of_model
-    )
+    near = formula.is_near(of_meaning, of_words, *of_model)
+    return formula.confidence(of_meaning, of_words, *of_model), near, of_words
 
 
 # -- identifiers and dates

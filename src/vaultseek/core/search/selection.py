@@ -1,9 +1,10 @@
 """Select the results from a ranking: apply limits, raise notes opened before, and compute certainties.
 
 The certainty is the probability that a note is the right one, as a person reading the list would judge it: of
-four notes at 0.75, three are right. It is a logistic function of two inputs: the confidence, which judges a
-note by itself, and the lead over the mean of the ten best scores, because a right note found only by meaning
-stands out from the others. The certainty never increases down the list.
+four notes at 0.75, three are right. It is a logistic function of three inputs: the confidence, which judges a
+note by itself; the share of the query's words in the note, because confidence from words alone is more often
+wrong; and the lead over the mean of the ten best scores, because a right note found only by meaning stands
+out from the others. The certainty never increases down the list.
 
 People read a list from the top, so opening a note far down means more than opening the first note. An open is
 weighted by the inverse of the probability that its position is examined. The probability is modelled as
@@ -32,9 +33,9 @@ COMPLETE_STATES = ("ready", "polling", "paused")
 """States of a vault in which every lane covers all notes."""
 NO_SCORE = 0.005
 """Score below which 0.00 is displayed."""
-INTERCEPT, CONFIDENCE_SLOPE, LEAD_SLOPE = -1.80, 0.45, 8.57
-"""Coefficients of the logistic function for the certainty, fitted by ``scripts/fit_certainty.py`` on the
-development halves of the judged sets."""
+INTERCEPT, SLOPES = -0.10, (0.89, 6.54, -2.23)
+"""Coefficients of the logistic function for the certainty: of confidence, lead and coverage. They are fitted
+by ``scripts/fit_certainty.py`` on the development halves of the judged sets."""
 DOUBTFUL_CERTAINTY = 0.5
 """Maximum certainty of a note that `judge` calls doubtful, such as one with only a similar word."""
 WEAK_CERTAINTY = 0.25
@@ -118,14 +119,18 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
     """Return a dict from note id to certainty. Earlier opens are ignored, because opening one note does not
     make another note less certain.
     """
-    rows = np.array([each.row for each in results], np.int64)
-    notes = ranking.notes
+    rows, notes = np.array([each.row for each in results], np.int64), ranking.notes
+    certain = certainties(features_of(results, ranking), weak=weak, doubtful=notes.doubtful[rows])
+    return dict(zip(notes.ids[rows].tolist(), certain, strict=True))
+
+
+def features_of(results: Sequence[Candidate], ranking: Ranking) -> Floats:
+    """Return the `features` of the results' certainty."""
+    rows, notes = np.array([each.row for each in results], np.int64), ranking.notes
     # A link to a better note is not evidence that the note itself is right.
     joined = notes.figures.get("joined", np.ones(len(notes)))
     scores = np.array([each.score for each in results]) / joined[rows]
-    confidences, doubtful = notes.confidence[rows], notes.doubtful[rows]
-    certain = certainties(scores, confidences, weak=weak, doubtful=doubtful)
-    return dict(zip(notes.ids[rows].tolist(), certain, strict=True))
+    return features(scores, notes.confidence[rows], notes.coverage[rows])
 
 
 def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[int, float]:
@@ -134,35 +139,31 @@ def falling(certain: Mapping[int, float], results: Sequence[Candidate]) -> dict[
     return dict(zip(ids, accumulate((certain.get(id, 0.0) for id in ids), max), strict=True))
 
 
-def certainties(
-    scores: Sequence[float] | Floats,
-    confidences: Sequence[float] | Floats,
-    *,
-    weak: bool,
-    doubtful: Bools | bool = False,
-) -> list[float]:
+def certainties(inputs: Floats, *, weak: bool, doubtful: Bools | bool = False) -> list[float]:
     """Return the certainty of each note, from 0 to 1. It never exceeds the previous note's certainty.
 
-    ``scores`` are fractions of the best score. Notes after the tenth do not affect the first ten.
-    ``doubtful`` is true for notes that have only a word similar to the query's, or only stop words from the
-    query.
+    ``inputs`` are the notes' `features`; ``doubtful`` marks notes as `judge` does.
     """
-    logits, leads = features(scores, confidences).T
-    values = 1 / (1 + np.exp(-(INTERCEPT + CONFIDENCE_SLOPE * logits + LEAD_SLOPE * leads)))
+    values = 1 / (1 + np.exp(-INTERCEPT - inputs @ SLOPES))
     values = np.minimum(values, np.where(doubtful, DOUBTFUL_CERTAINTY, 1.0))
     certain: list[float] = np.minimum.accumulate(np.minimum(values, WEAK_CERTAINTY if weak else 1.0)).tolist()
     return certain
 
 
-def features(scores: Sequence[float] | Floats, confidences: Sequence[float] | Floats) -> Floats:
-    """Return the two inputs of each note's certainty, float64[n, 2]: the logit of its confidence, and its
-    lead over the mean of the ten best scores.
+def features(
+    scores: Sequence[float] | Floats,
+    confidences: Sequence[float] | Floats,
+    coverages: Sequence[float] | Floats,
+) -> Floats:
+    """Return the inputs of each note's certainty, float64[n, 3]: the logit of its confidence, its lead over
+    the mean of the ten best scores, and its coverage.
 
-    If there are fewer than ten scores, the missing ones count as 0.
+    ``scores`` are fractions of the best score; if there are fewer than ten, the missing ones count as 0, and
+    notes after the tenth do not affect the first ten. A coverage of NaN counts as 0.
     """
     inside = np.clip(confidences, _LEAST_CONFIDENCE, 1 - _LEAST_CONFIDENCE)
     leads = np.asarray(scores) - np.sum(scores[:JUDGED_NOTES]) / JUDGED_NOTES
-    return np.column_stack([np.log(inside / (1 - inside)), leads])
+    return np.column_stack([np.log(inside / (1 - inside)), leads, np.nan_to_num(coverages)])
 
 
 # -- notes that were opened from the same query before
