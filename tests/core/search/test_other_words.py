@@ -129,7 +129,8 @@ def test_a_note_with_only_a_longer_word_is_not_certain(vault, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("asked", "written", "most"), [("horse", "house", 0.5), ("moose", "mouse", 0.5), ("vest", "rest", 0.0)]
+    ("asked", "written", "most"),
+    [("horse", "house", 0.5), ("the moose", "the mouse", 0.5), ("vest", "rest", 0.0)],
 )
 def test_a_note_with_only_a_similar_word_is_not_certain(vault, tmp_path, asked, written, most):
     with measured_here(vault(DAYS | {"Other.md": f"The {written} was old.\n"}), tmp_path) as ask:

@@ -7,7 +7,7 @@ its notes are only the closest. The index stores every spelling of an identifier
 """
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 
 import numpy as np
 
@@ -69,19 +69,24 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
 
 def _by_substitutes(query: Evidence, notes: Table) -> Bools:
     """Return a mask of the notes that have only substitutes for the words of a finished query."""
-    having = np.zeros(len(notes), np.bool_)
-    if not query.parsed.request.typing and notes.words.keys() <= query.retrieval.missing_words:
-        for has in notes.words.values():
-            having |= has
+    words, having = _telling_words(query), np.zeros(len(notes), np.bool_)
+    if not query.parsed.request.typing and words <= query.retrieval.missing_words:
+        for word in words & notes.words.keys():
+            having |= notes.words[word]
     return having
 
 
 def _has_only_stop_words(query: Evidence) -> bool:
     """True if every word of the query is a stop word, so that most notes match by chance."""
-    terms = () if query.keyword is None else query.keyword.terms
-    text = query.parsed.query.rank_text
-    stops = query.vault.keyword_index.span_finder.analyzer.stop_words(text) if terms else frozenset[str]()
-    return bool(terms) and all(term.word in stops for term in terms)
+    return query.keyword is not None and bool(query.keyword.terms) and not _telling_words(query)
+
+
+def _telling_words(query: Evidence) -> Set[str]:
+    """Return the query's words, as indexed, without stop words."""
+    if query.keyword is None:
+        return frozenset()
+    analyzer = query.vault.keyword_index.span_finder.analyzer
+    return {term.word for term in query.keyword.terms} - analyzer.stop_words(query.parsed.query.rank_text)
 
 
 def nearness(
