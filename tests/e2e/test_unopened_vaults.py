@@ -81,7 +81,7 @@ def test_a_renamed_folder_is_the_same_vault(daemon, eventually, tmp_path, way, r
     assert sorted(path.name for path in renamed.rglob("*")) == before, "nothing is written into the vault"
     assert not paths.vault_data_directory(root).exists()
     renamed.rename(root)
-    assert daemon.run("search", "chalk", "--paths", cwd=root).stdout.split() == ["b.md"]
+    assert daemon.run("search", "chalk", "--paths", "--mode", "keyword", cwd=root).stdout.split() == ["b.md"]
     assert list(states(daemon)) == ["notes"]
 
 
