@@ -224,7 +224,7 @@ async def test_answers_say_that_many_passages_have_no_vectors_yet(opened):
 
 
 @pytest.mark.parametrize("mode", ["hybrid", "semantic"])
-async def test_a_search_waits_while_the_vectors_are_being_opened(opened, mode):
+async def test_a_search_waits_while_the_vectors_are_being_opened(opened, monkeypatch, mode):
     worker, may_answer = WorkerHere(), asyncio.Event()
     first = opened(worker)
     await index(first)
@@ -235,7 +235,7 @@ async def test_a_search_waits_while_the_vectors_are_being_opened(opened, mode):
         await may_answer.wait()
         return await version(*arguments)
 
-    worker.version = late  # type: ignore[method-assign]
+    monkeypatch.setattr(worker, "version", late)
     again = opened(worker)
     await again.in_writer(again.indexer.load)
     opening = asyncio.create_task(again.embedding.step())

@@ -48,8 +48,8 @@ class Query:
     filter also requires. ``notes`` are sentences about repairs and about operators read as words.
     ``doubtful`` terms may turn out to be words: ``[name]`` and ``.csv`` are conditions only if the vault has
     that property or extension; ``-xzf`` in ``tar -xzf``, only if no note contains ``tar -xzf``.
-    ``reads_time`` is False after ``when:any``. ``negated`` is true if a word seems to exclude another one,
-    as *without* does; the search cannot follow it.
+    ``reads_time`` is False after ``when:any``. ``negated`` is True if a word, such as *without*, seems to
+    exclude another one; the search ignores that.
     """
 
     text: str

@@ -61,7 +61,7 @@ class Profile:
 
     ``words`` is the number of all words; in scripts without spaces, two characters count as a word.
     ``specificity`` is from 0 to 1. ``anchors`` are folded strings that boost the notes containing them:
-    identifiers, the ISO form of dates in words, quoted phrases, and the word of a query of one word.
+    identifiers, the ISO form of dates in words, quoted phrases, and the only word of a query.
     ``pure_identifier`` is true for a query with only identifiers, for which embeddings do not help.
     """
 

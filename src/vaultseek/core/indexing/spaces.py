@@ -150,8 +150,7 @@ class EmbeddingSpaces:
         return Reason("not_embedded", "no passage is embedded yet")
 
     async def wait_until_loaded(self) -> None:
-        """Wait while the model is being loaded and the vectors are being opened, each for at most as long as
-        a search would wait."""
+        """Wait until the model is loaded and the vectors are open, at most ``loading_seconds`` for each."""
         if self._worker.state.status == "starting":
             with suppress(WorkerUnavailable):
                 await self._worker.ready(self._patience.loading_seconds)

@@ -125,7 +125,7 @@ def certainties_of(results: Sequence[Candidate], ranking: Ranking, *, weak: bool
 
 
 def features_of(results: Sequence[Candidate], ranking: Ranking) -> Floats:
-    """Return the `features` of the results' certainty."""
+    """Return the inputs of the results' certainty, as `features` does."""
     rows, notes = np.array([each.row for each in results], np.int64), ranking.notes
     # A link to a better note is not evidence that the note itself is right.
     joined = notes.figures.get("joined", np.ones(len(notes)))

@@ -38,9 +38,11 @@ FUZZY_WORDS = 8
 FUZZY_TERMS = 8
 """Maximum number of terms that replace a missing word because they begin with it. A separate limit of the
 same size applies to terms one edit away."""
-FUZZY_CHARS, EDITED_CHARS = 4, 5
-"""Minimum length in characters of a word that words with the same beginning may replace, and of one that
-words one edit away may replace. Most words of four letters are one edit away from an unrelated word."""
+FUZZY_CHARS = 4
+"""Minimum length, in characters, of a missing word that longer words may replace."""
+EDITED_CHARS = 5
+"""Minimum length, in characters, of a missing word that words one edit away may replace. Shorter words are
+often one edit away from an unrelated word."""
 FUZZY_WEIGHT = 0.5
 """Weight of a replacement term relative to the weight of the word that it replaces."""
 FUZZY_COVERAGE = 0.75
