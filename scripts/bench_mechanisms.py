@@ -53,6 +53,7 @@ PATCHES: dict[str, tuple[object, str, Any]] = {
     "proximity": (formula, "PROXIMITY_WEIGHT", 0.0),
     "names": (signals, "match_names", lambda *given: np.zeros(len(given[-1]))),
     "parts of names": (signals.NameParts, "weight", lambda *_: 0.0),
+    "codes": (signals.Codes, "weight", lambda *_: 0.0),
     "joined": (formula, "JOINED_GAIN", 0.0),
     "language of the query": (formula, "chance_population", lambda population, _: population),
     "fragments": (lanes, "_is_fragment", lambda _: False),

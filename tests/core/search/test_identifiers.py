@@ -459,6 +459,46 @@ def test_a_note_with_a_similar_code_is_not_certain(index_of, written, other, mod
     assert (own["path"], own["certainty"] > 0.5) == ("Code.md", True)
 
 
+@pytest.mark.parametrize(
+    ("own", "other"),
+    [
+        ("M8x45", "M8x40"),
+        ("srv-eu-07", "srv-eu-08"),
+        ("room B 214", "room B 215"),
+        ("router 7590", "router 7490"),
+        ("order 88 123 456", "order 88 123 457"),
+        ("M6 x 30", "M6 x 25"),
+    ],
+)
+@pytest.mark.parametrize("query", ["price of {}", "what is the price of {}", "{} price"])
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_a_note_with_the_code_comes_before_notes_with_the_other_words(index_of, own, other, query, mode):
+    notes = {
+        "Own.md": f"We looked at {own}: four euros. {GOES_ON}",
+        "Price of the other one.md": f"The price of {other} is known. The price is a good price.",
+        "Price list.md": "Everything has a price. Ask for a price before you change a price.",
+    }
+    first, *rest = ask(index_of(SHELF | notes), query.format(own), mode=mode)["results"]
+    assert first["path"] == "Own.md"
+    assert all(each["certainty"] <= 0.5 for each in rest)
+
+
+def test_a_note_with_more_of_the_codes_comes_first(index_of):
+    notes = {
+        "Both.md": f"M8x40 is shorter than M8x45. {GOES_ON}",
+        "One.md": "The difference between a nut and M8x40. The difference is the thread.",
+    }
+    assert paths(ask(index_of(SHELF | notes), "difference between M8x40 and M8x45"))[0] == "Both.md"
+
+
+def test_a_count_beside_a_word_is_not_a_code(index_of):
+    notes = {
+        "Tasks.md": "# Tasks due in 7 days\nShow the tasks that are due within a week.",
+        "Log.md": f"It rained for 14 days. {GOES_ON}",
+    }
+    assert paths(ask(index_of(SHELF | notes), "tasks due within 14 days"))[0] == "Tasks.md"
+
+
 def test_the_bar_is_not_lowered_for_other_numbers_and_for_words_around_a_code(index_of):
     text = "The budget of 2026, a dinner with twelve guests, ports 8080 and 9090, the fan of the GTX 1080."
     index = index_of(SHELF | {"Code.md": text})

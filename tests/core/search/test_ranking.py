@@ -118,7 +118,9 @@ def fuse(
         keyword=object(),
         word_weights={"word": 1.0},
         retrieval=Retrieval(),
-        parsed=SimpleNamespace(profile=SimpleNamespace(anchors=anchors), time=None),
+        parsed=SimpleNamespace(
+            profile=SimpleNamespace(anchors=anchors), time=None, request=SimpleNamespace(typing=True)
+        ),
     )
     for signal in SIGNALS:
         signal.apply(query, table)

@@ -102,6 +102,9 @@ among notes that have the word itself or a word derived from it."""
 DERIVED_LOSS = 0.4
 """Loss of a note that has only words derived from the query's words, as a share of its score, if other notes
 have the words themselves."""
+CODE_EXPONENT = 4
+"""Exponent for notes without the query's codes. Their scores are multiplied by the other words' share of the
+query to this power: by 1/16 if the codes are half of the query, by .66 if they are a tenth."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
 whose name begins with the query has twice this lead."""

@@ -46,7 +46,8 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     called, identified = exact | begun, notes_with_identifier(query, notes)
     own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
-    lacking = lacking_code(query, notes) | _by_substitutes(query, notes) | query.parsed.query.negated
+    lacking = notes.fact("lacking codes") > 0
+    lacking |= _by_substitutes(query, notes) | query.parsed.query.negated
     notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
     if identified is None:
         having, missing = notes_with_code(query, notes)
@@ -166,31 +167,49 @@ def notes_with_code(query: Evidence, notes: Table) -> tuple[Bools, tuple[str, ..
     return having, tuple(code for code, words in required.items() if words & unknown)
 
 
-def lacking_code(query: Evidence, notes: Table) -> Bools:
-    """Return a mask of the notes that lack a part of a code in the query, from its first number on.
+def lacking_codes(query: Evidence, notes: Table) -> tuple[Floats, Bools]:
+    """Compare the codes in the query with the codes in the notes.
 
-    They lack a number if no note has any of the codes around it: ``M6x25``, ``250 nF``, ``88 123 457``. They
-    lack letters if they have neither such a code nor the word: ``JKM`` in ``WX72 JKM``.
+    Returns two columns: the share of the query's words, weighted by idf, that a note lacks because other
+    notes have more of the codes; and a mask of these notes, and of all notes that lack a part of a code that
+    no note has. Both are empty for an unfinished query.
+
+    The parts of a code are its words, from its first number on: ``M6x25``, ``250 nF``, ``iPhone 13``. A note
+    has a number if it has a code around it, and letters also if it has the word: ``JKM`` in ``WX72 JKM``. The
+    share ignores a word with a short number, which may be a count: ``level 2``.
     """
-    lacking = np.zeros(len(notes), np.bool_)
-    if query.keyword is None or query.parsed.request.typing:
-        return lacking
-    found: dict[str, bool] = {}
-    for term in query.keyword.terms:
+    parts: dict[str, bool] = {}
+    words: set[str] = set()
+    having: dict[str, Bools] = {}
+    none = np.zeros(len(notes), np.bool_)
+    for term in () if query.keyword is None or query.parsed.request.typing else query.keyword.terms:
         is_code = _is_code(term.word) and STOP_WORDS.isdisjoint(term.word.split())
         if term.kind not in _OF_WHOLE or (term.kind == "word" and not is_code):
             continue
-        for part in _WORD.findall(_BEFORE_NUMBER.sub("", term.word)):
-            if term.df and not term.fuzzy:
-                found[part] = True
-            elif is_code:
-                found.setdefault(part, False)
-    for part in (part for part, is_found in found.items() if not is_found):
-        lacking |= True if _has_digit(part) else ~_having_all([part], notes)
-    return lacking
+        of_term = _WORD.findall(_BEFORE_NUMBER.sub("", term.word))
+        has_term = none if term.fuzzy else notes.words.get(term.word, none)
+        having |= {part: having.get(part, none) | has_term for part in of_term}
+        if is_code:
+            is_telling = bool(_TELLING.search(term.word))
+            parts |= {part: parts.get(part, False) or is_telling for part in of_term}
+            if is_telling and has_term.any():
+                words.update(_WORD.findall(term.word))
+    lacking, counts = np.zeros((2, len(notes)))
+    for part, is_telling in parts.items():
+        has_part = having[part]
+        if not has_part.any():
+            has_part = none if _has_digit(part) else notes.words.get(part, none)
+            lacking += ~has_part
+        counts += is_telling & has_part
+    most, weights = counts.max(initial=0.0), query.word_weights
+    of_codes = sum(weight for word, weight in weights.items() if not words.isdisjoint(_WORD.findall(word)))
+    share = of_codes / (sum(weights.values()) or 1.0) if most else 0.0
+    return share * (1 - counts / (most or 1.0)), (lacking > 0) | (counts < most)
 
 
 _WORD = re.compile(r"[^\W_]+")
+_TELLING = re.compile(r"[^\W\d_]\S*[0-9]|[0-9]\S*[^\W\d_]|[0-9]{3}")
+"""Pattern for a code that is not a word with a count."""
 _BEFORE_NUMBER = re.compile(r"^(?:[^\W\d_]*+[\W_]++)*+(?=[^\W\d_]*+[0-9])")
 
 

@@ -22,6 +22,7 @@ from vaultseek.core.search.links import SEEDS, Ceiling, Joined, with_neighbours
 from vaultseek.core.search.matching import judge
 from vaultseek.core.search.signals import (
     Anchors,
+    Codes,
     FirstByName,
     InTime,
     NameParts,
@@ -39,7 +40,8 @@ from vaultseek.store.keyword.segment import Ints
 from vaultseek.store.ledger import NoteRow
 
 SIGNALS: tuple[Signal, ...] = (
-    Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Joined(), FirstByName(),
+    Recency(), InTime(), Anchors(), NameParts(), Ceiling(), OwnWords(), Codes(), Joined(),
+    FirstByName(),
 )  # fmt: skip
 """All signals other than lanes and links, in the order in which they are applied."""
 OF_LEADERS = (Recency, InTime, Anchors, NameParts, FirstByName)

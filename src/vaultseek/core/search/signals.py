@@ -31,6 +31,7 @@ from vaultseek.content.query.note_dates import property_when
 from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
+    CODE_EXPONENT,
     DERIVED_LOSS,
     LEADING_NOTES,
     RECENCY_SHARE,
@@ -41,6 +42,7 @@ from vaultseek.core.search.formula import (
     recency_gain,
 )
 from vaultseek.core.search.lanes import Evidence, Table
+from vaultseek.core.search.matching import lacking_codes
 from vaultseek.core.search.snippet import Matcher
 from vaultseek.settings.search import SearchSettings
 from vaultseek.store.keyword.answer import KeywordAnswer, MatchedTerm, those_within
@@ -340,6 +342,18 @@ class OwnWords(Signal):
         limit = BELOW_OWN_WORDS * having.min()
         above = others & (score > limit)
         return np.where(above, limit / np.where(above, score, 1.0) - 1.0, loss)
+
+
+class Codes(Signal):
+    """Loss of notes that have fewer of the query's codes than other notes. The larger the codes' share of the
+    query's words, the greater the loss."""
+
+    figure = "bound"
+
+    def values(self, query: Evidence, notes: Table) -> Floats:
+        missing, lacking = lacking_codes(query, notes)
+        notes.facts["lacking codes"] = lacking.astype(np.float64)
+        return (1 - missing) ** CODE_EXPONENT - 1
 
 
 class FirstByName(Signal):
