@@ -3,7 +3,7 @@
 import pytest
 
 from semantic_here import measured_here
-from vaultseek.core.search.signals import is_form
+from vaultseek.content.languages.word_forms import is_form
 from vaultseek.settings.search import SearchSettings
 
 DAYS = {f"Day {day}.md": f"Weather, work and trip of day {day}.\n" for day in range(20)}

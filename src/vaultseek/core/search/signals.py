@@ -15,7 +15,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import product
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
@@ -23,6 +22,7 @@ import numpy as np
 from vaultseek.base.text import fold, fold_accents
 from vaultseek.base.when import read_when
 from vaultseek.content.languages.stopwords import STOP_WORDS
+from vaultseek.content.languages.word_forms import distinguishes_words, is_derived, is_form
 from vaultseek.content.markdown.property_text import property_lines
 from vaultseek.content.query.compare import is_file_name
 from vaultseek.content.query.dates import dates_of
@@ -217,26 +217,11 @@ DAYS_OF_MONTH = 64
 PARTIAL_WORDS = 3
 """Maximum number of words in a query that are also compared one by one: with names, and with other words of
 the same stem."""
-FORM_CHARS = 2
-"""Number of final letters by which two forms of a word may differ, in languages other than English."""
-BASE_CHARS = 2
-"""Minimum number of letters that must remain when an ending is removed from a word."""
 NEARLY = 0.999
 """Factor for names that match only a part of the query, so that only a name equal to the query gets 1."""
 INITIALS = 2
 """Number of first letters that all forms of a word share."""
 CACHED_NAMES = 4096
-_ENGLISH = ("en", "")
-"""Languages in which words have English endings; "" means that a note's language is unclear."""
-_ENGLISH_ENDINGS = (
-    ("s", ""), ("es", ""), ("ies", "y"), ("d", ""), ("ed", ""), ("ied", "y"), ("ing", ""), ("ing", "e"),
-)  # fmt: skip
-"""Endings of English words, with their replacements in the base form."""
-_ENGLISH_DERIVATIONS = (
-    "able", "al", "ance", "ation", "ence", "er", "ful", "ible", "ic", "ion", "ive", "less", "ly", "ment",
-    "ness", "or", "ous",
-)  # fmt: skip
-"""Endings with which English derives words of nearly the same meaning."""
 _MONTH = re.compile(r"[12][0-9]{3}-(?:0[1-9]|1[0-2])")
 _WORD = re.compile(r"[^\W_]+")
 
@@ -546,64 +531,21 @@ class WordFamily(NamedTuple):
         """Return two patterns for a text without accents, and the word's share: one pattern for the word in
         all its forms and spellings, one also for the words derived from it.
 
-        Return None if all written words are forms of the word. In languages other than English, words with
-        the same stem always count as forms, because most of them are, and their endings are long.
+        Return None if all written words are forms of the word, or count as forms in this language.
         """
-        if language not in _ENGLISH:
+        if not distinguishes_words(language):
             return None
         own = {each for each in self.written if is_form(each, self.word, language)}
         if len(own) == len(self.written):
             return None
         own |= {self.word, *self.other_spellings}
-        related = own | {each for each in self.written if _is_derived(each, self.word)}
+        related = own | {each for each in self.written if is_derived(each, self.word)}
         return _pattern_of(frozenset(own)), _pattern_of(frozenset(related)), self.share
 
 
 @lru_cache(maxsize=CACHED_NAMES)
 def _pattern_of(words: Set[str]) -> re.Pattern[str]:
     return re.compile(f"(?:{'|'.join(map(re.escape, sorted(words)))})(?![^\\W_])")
-
-
-def is_form(one: str, other: str, language: str) -> bool:
-    """True if two folded words with the same stem are forms of one word: they differ only by an ending in
-    this language.
-    """
-    if one == other or not (one.isalpha() and other.isalpha()):
-        return True
-    if language in _ENGLISH:
-        return not _english_bases(one).isdisjoint(_english_bases(other))
-    longer, shorter = max(one, other, key=len), min(one, other, key=len)
-    return shorter.startswith(longer[: len(longer) - FORM_CHARS])
-
-
-def _is_derived(one: str, other: str) -> bool:
-    """True if one of two English words is derived from the other: *install* and *installation*."""
-    pairs = ((one, other), (other, one))
-    return any(not _english_bases(each).isdisjoint(_english_roots(derived)) for each, derived in pairs)
-
-
-@lru_cache(maxsize=CACHED_NAMES)
-def _english_roots(word: str) -> frozenset[str]:
-    """Return the words from which an English word may be derived."""
-    roots = set[str]()
-    for base, ending in product(_english_bases(word), _ENGLISH_DERIVATIONS):
-        root = base.removesuffix(ending)
-        if root != base and len(root) > BASE_CHARS:
-            roots |= {root, f"{root}e", f"{root}y", f"{root[:-1]}y"}  # create, economy, happy
-    return frozenset(roots)
-
-
-@lru_cache(maxsize=CACHED_NAMES)
-def _english_bases(word: str) -> frozenset[str]:
-    """Return the word and its possible base forms."""
-    bases = {word}
-    for ending, instead in _ENGLISH_ENDINGS:
-        base = word.removesuffix(ending)
-        if base != word and len(base) >= BASE_CHARS:
-            bases.add(base + instead)
-            if ending in ("ed", "ing") and base[-1] == base[-2]:
-                bases.add(base[:-1])  # as in planned, planning
-    return frozenset(bases)
 
 
 @lru_cache(maxsize=CACHED_NAMES)
