@@ -468,9 +468,15 @@ def test_a_note_with_a_similar_code_is_not_certain(index_of, written, other, mod
         ("router 7590", "router 7490"),
         ("order 88 123 456", "order 88 123 457"),
         ("M6 x 30", "M6 x 25"),
+        ("3.11.7", "3.11.6"),
+        ("64-17-5", "64-17-6"),
+        ("10.20.30.41", "10.20.30.14"),
+        ("555-0199", "555-0124"),
+        ("17:43", "17:42"),
+        ("§823", "§824"),
     ],
 )
-@pytest.mark.parametrize("query", ["price of {}", "what is the price of {}", "{} price"])
+@pytest.mark.parametrize("query", ["price of {}", "{} price", "fair good price of the old thing {}"])
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_a_note_with_the_code_comes_before_notes_with_the_other_words(index_of, own, other, query, mode):
     notes = {

@@ -96,6 +96,19 @@ def test_a_text_with_another_word_of_the_stem_stays_below_the_word_and_is_not_ce
             assert all(certainty <= 0.5 for certainty in other), word
 
 
+def test_a_note_named_by_a_derived_word_stays_below_the_word_in_a_text(vault, tmp_path):
+    pairs = [("music", "Musical"), ("product", "Production"), ("relate", "Relation"), ("nation", "National")]
+    notes = dict(DAYS)
+    for number, (word, other) in enumerate(pairs):
+        notes[f"One {number}.md"] = f"We met on the hill and spoke of the {word} thing until it was over.\n"
+        notes[f"{other}.md"] = f"# {other}\n{other} about cats.\n"
+    with measured_here(vault(notes), tmp_path) as ask:
+        for number, (word, _) in enumerate(pairs):
+            first, *rest = ask(word, SearchSettings(), mode="keyword")["results"]
+            assert first["path"] == f"One {number}.md", word
+            assert all(each["certainty"] <= 0.5 for each in rest), word
+
+
 def test_the_only_text_with_another_word_of_the_stem_is_not_certain(vault, tmp_path):
     pairs = [pair for pair in TEXTS if pair[1] not in DERIVED]
     notes = {f"N{number}.md": f"It was {other}, they said.\n" for number, (_, other) in enumerate(pairs)}
@@ -146,6 +159,12 @@ def test_nothing_is_certain_if_a_word_seems_to_exclude_another_one(vault, tmp_pa
         )
     assert (asked["path"], plain["path"]) == ("Jam.md", "Jam.md")
     assert asked["certainty"] <= 0.5 < plain["certainty"]
+
+
+def test_not_even_a_note_of_that_name_is_certain_if_a_word_seems_to_exclude_another_one(vault, tmp_path):
+    with measured_here(vault(DAYS | {"Tag Page.md": "A page for every tag.\n"}), tmp_path) as ask:
+        first = ask("pages with no tags", SearchSettings(), mode="keyword")["results"][0]
+    assert (first["path"], first["certainty"] <= 0.5) == ("Tag Page.md", True)
 
 
 def test_no_stop_word_replaces_a_missing_word(vault, tmp_path):

@@ -98,13 +98,17 @@ FIRST_NEIGHBOUR_SHARE = 0.05
 matter even if the text around the link has none of the words."""
 BELOW_OWN_WORDS = 0.99
 """Maximum score of a note that has another word with the stem of a query word, as a share of the lowest score
-among notes that have the word itself or a word derived from it."""
+among notes that have the word itself or a word derived from it; or of a note that lacks the query's codes, as
+a share of the best score among notes that have them."""
 DERIVED_LOSS = 0.4
 """Loss of a note that has only words derived from the query's words, as a share of its score, if other notes
 have the words themselves."""
 CODE_EXPONENT = 4
 """Exponent for notes without the query's codes. Their scores are multiplied by the other words' share of the
 query to this power: by 1/16 if the codes are half of the query, by .66 if they are a tenth."""
+CODE_WORDS = 10
+"""Maximum number of words in a query in which notes with its codes come before all others. In longer texts,
+a code may be incidental."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
 whose name begins with the query has twice this lead."""

@@ -47,8 +47,9 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
     lacking = notes.fact("lacking codes") > 0
-    lacking |= _by_substitutes(query, notes) | query.parsed.query.negated
+    lacking |= _by_substitutes(query, notes)
     notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
+    notes.doubtful |= query.parsed.query.negated
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):
@@ -208,18 +209,22 @@ def lacking_codes(query: Evidence, notes: Table) -> tuple[Floats, Bools]:
 
 
 _WORD = re.compile(r"[^\W_]+")
-_TELLING = re.compile(r"[^\W\d_]\S*[0-9]|[0-9]\S*[^\W\d_]|[0-9]{3}")
+_MARKED_NUMBER = r"[0-9](?:[.:/-][0-9]+){2}|[0-9]:[0-9]|[0-9]{3}-[0-9]|[0-9]-[0-9]{3}|[#§] ?[0-9]"
+"""Pattern for a number with signs that a count does not have."""
+_NUMBER_CODE = re.compile(_MARKED_NUMBER)
+_TELLING = re.compile(rf"{_MARKED_NUMBER}|[^\W\d_]\S*[0-9]|[0-9]\S*[^\W\d_]|[0-9]{{3}}")
 """Pattern for a code that is not a word with a count."""
 _BEFORE_NUMBER = re.compile(r"^(?:[^\W\d_]*+[\W_]++)*+(?=[^\W\d_]*+[0-9])")
 
 
 def _is_code(identifier: str) -> bool:
-    """True for an identifier whose number is not a year, and for a long number that is neither a date nor a
-    list of numbers."""
+    """True for an identifier whose number is not a year, and for a long number or one with signs (``3.11.7``,
+    ``555-0199``, ``§823``) that is neither a date nor a list of numbers."""
     numbers = re.findall("[0-9]+", identifier)
     if not numbers or all(map(_YEAR.fullmatch, numbers)) or ", " in identifier or dates_of(identifier):
         return False
-    return any(map(str.isalpha, identifier)) or sum(map(len, numbers)) >= TELLING_DIGITS
+    is_long = sum(map(len, numbers)) >= TELLING_DIGITS
+    return is_long or any(map(str.isalpha, identifier)) or bool(_NUMBER_CODE.search(identifier))
 
 
 def notes_with_date(dates: Collection[str], keyword: KeywordAnswer | None, notes: Table) -> Bools:

@@ -31,6 +31,7 @@ from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
     CODE_EXPONENT,
+    CODE_WORDS,
     DERIVED_LOSS,
     LEADING_NOTES,
     RECENCY_SHARE,
@@ -114,7 +115,7 @@ def _date(row: NoteRow, settings: SearchSettings) -> float:
 
 class Anchors(Signal):
     """Gain in proportion to the share of the query's identifiers and phrases that a note has, or of its only
-    word. Words searched for in place of missing ones do not count."""
+    word. Words searched for in place of missing ones do not count, nor do other words of the same stem."""
 
     figure = "anchors"
 
@@ -128,7 +129,8 @@ class Anchors(Signal):
         for anchor in anchors if words else ():
             parts = [words.get(part, none) for part in anchor.split()]
             counts += words.get(anchor, none) | (np.logical_and.reduce(parts) if parts else none)
-        return counts / max(len(anchors), 1)
+        own = 1 - notes.fact("derived words") - notes.fact("other words")
+        return own * counts / max(len(anchors), 1)
 
 
 # -- the time in a question
@@ -323,21 +325,31 @@ class OwnWords(Signal):
         having = ((1 + loss) * score)[(own | (derived > 0)) & ~others & (score > 0)]
         if not len(having):
             return loss
-        limit = BELOW_OWN_WORDS * having.min()
-        above = others & (score > limit)
-        return np.where(above, limit / np.where(above, score, 1.0) - 1.0, loss)
+        return _limited(loss, score, BELOW_OWN_WORDS * having.min(), others)
 
 
 class Codes(Signal):
-    """Loss of notes that have fewer of the query's codes than other notes. The larger the codes' share of the
-    query's words, the greater the loss."""
+    """Loss of notes that have fewer of the query's codes than other notes: the larger the codes' share of the
+    query's words, the greater the loss. For a query of up to ``CODE_WORDS`` words, these notes also stay
+    below the best note that has the codes.
+    """
 
     figure = "bound"
 
     def values(self, query: Evidence, notes: Table) -> Floats:
         missing, lacking = lacking_codes(query, notes)
         notes.facts["lacking codes"] = lacking.astype(np.float64)
-        return (1 - missing) ** CODE_EXPONENT - 1
+        loss = (1 - missing) ** CODE_EXPONENT - 1
+        if not missing.any() or query.parsed.profile.words > CODE_WORDS:
+            return loss
+        best = notes.score[missing == 0].max()
+        return _limited(loss, notes.score, BELOW_OWN_WORDS * best, missing > 0)
+
+
+def _limited(loss: Floats, score: Floats, limit: float, which: Bools) -> Floats:
+    """Return the loss, raised so that no note in the mask ``which`` has more than the score ``limit``."""
+    above = which & ((1 + loss) * score > limit)
+    return np.where(above, limit / np.where(above, score, 1.0) - 1.0, loss)
 
 
 class FirstByName(Signal):
