@@ -46,10 +46,9 @@ def judge(query: Evidence, notes: Table) -> tuple[bool | None, Sequence[str]]:
     called, identified = exact | begun, notes_with_identifier(query, notes)
     own = notes.score.max(where=notes.fact("own words") > 0, initial=0.0)
     derived = (notes.fact("derived words") >= formula.OTHER_WORDS) & (notes.score < own)
-    lacking = notes.fact("lacking codes") > 0
-    lacking |= _by_substitutes(query, notes)
-    notes.doubtful = others | derived | (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
-    notes.doubtful |= query.parsed.query.negated
+    lacking = (notes.fact("lacking codes") > 0) | _by_substitutes(query, notes)
+    by_chance = (lacking & ~called) | (_has_only_stop_words(query) & ~exact)
+    notes.doubtful = others | derived | by_chance | query.parsed.query.negated
     if identified is None:
         having, missing = notes_with_code(query, notes)
         if dates := dates_of(query.parsed.query.rank_text):
