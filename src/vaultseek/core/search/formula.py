@@ -107,8 +107,8 @@ CODE_EXPONENT = 4
 """Exponent for notes without the query's codes. Their scores are multiplied by the other words' share of the
 query to this power: by 1/16 if the codes are half of the query, by .66 if they are a tenth."""
 CODE_WORDS = 10
-"""Maximum number of words in a query in which notes with its codes come before all others. In longer texts,
-a code may be incidental."""
+"""Maximum number of words in a query whose codes affect the order. In a longer one, a code may be
+incidental."""
 EXACT_NAME_STEP = 0.05
 """Lead of a note whose name is the query, as a share of the best score. While a query is being typed, a note
 whose name begins with the query has twice this lead."""

@@ -176,7 +176,8 @@ def lacking_codes(query: Evidence, notes: Table) -> tuple[Floats, Bools]:
 
     The parts of a code are its words, from its first number on: ``M6x25``, ``250 nF``, ``iPhone 13``. A note
     has a number if it has a code around it, and letters also if it has the word: ``JKM`` in ``WX72 JKM``. The
-    share ignores a word with a short number, which may be a count: ``level 2``.
+    share ignores a word with a short number, which may be a count: ``level 2``. It is 0 if the query has more
+    than ``CODE_WORDS`` words.
     """
     parts: dict[str, bool] = {}
     words: set[str] = set()
@@ -190,7 +191,7 @@ def lacking_codes(query: Evidence, notes: Table) -> tuple[Floats, Bools]:
         has_term = none if term.fuzzy else notes.words.get(term.word, none)
         having |= {part: having.get(part, none) | has_term for part in of_term}
         if is_code:
-            is_telling = bool(_TELLING.search(term.word))
+            is_telling = query.parsed.profile.words <= formula.CODE_WORDS and bool(_TELLING.search(term.word))
             parts |= {part: parts.get(part, False) or is_telling for part in of_term}
             if is_telling and has_term.any():
                 words.update(_WORD.findall(term.word))

@@ -31,7 +31,6 @@ from vaultseek.content.query.times import SpokenTime
 from vaultseek.core.search.formula import (
     BELOW_OWN_WORDS,
     CODE_EXPONENT,
-    CODE_WORDS,
     DERIVED_LOSS,
     LEADING_NOTES,
     RECENCY_SHARE,
@@ -329,9 +328,8 @@ class OwnWords(Signal):
 
 
 class Codes(Signal):
-    """Loss of notes that have fewer of the query's codes than other notes: the larger the codes' share of the
-    query's words, the greater the loss. For a query of up to ``CODE_WORDS`` words, these notes also stay
-    below the best note that has the codes.
+    """Loss of notes that have fewer of a short query's codes than other notes: the larger the codes' share of
+    the query's words, the greater the loss. These notes also stay below the best note that has the codes.
     """
 
     figure = "bound"
@@ -340,7 +338,7 @@ class Codes(Signal):
         missing, lacking = lacking_codes(query, notes)
         notes.facts["lacking codes"] = lacking.astype(np.float64)
         loss = (1 - missing) ** CODE_EXPONENT - 1
-        if not missing.any() or query.parsed.profile.words > CODE_WORDS:
+        if not missing.any():
             return loss
         best = notes.score[missing == 0].max()
         return _limited(loss, notes.score, BELOW_OWN_WORDS * best, missing > 0)
