@@ -203,9 +203,11 @@ def lacking_codes(query: Evidence, notes: Table) -> tuple[Floats, Bools]:
             lacking += ~has_part
         counts += is_telling & has_part
     most, weights = counts.max(initial=0.0), query.word_weights
+    if not most:
+        return counts, lacking > 0
     of_codes = sum(weight for word, weight in weights.items() if not words.isdisjoint(_WORD.findall(word)))
-    share = of_codes / (sum(weights.values()) or 1.0) if most else 0.0
-    return share * (1 - counts / (most or 1.0)), (lacking > 0) | (counts < most)
+    share = of_codes / (sum(weights.values()) or 1.0)
+    return share * (1 - counts / most), (lacking > 0) | (counts < most)
 
 
 _WORD = re.compile(r"[^\W_]+")
